@@ -1,4 +1,4 @@
-"""One small program for each function of `lax`, `nn`, `random`, `optim` and `image`.
+"""One small program for each function of `lax`, `nn`, `random`, `optim`, `image` and `tree`.
 
 `write_compositions.py` puts each under the transforms and prints what comes of it. A program is a
 function of three numbers between 0 and 1; where none is written here it is the name applied to
@@ -24,8 +24,9 @@ TAKES_NO_ARRAYS = {
     "lax": "broadcast_shapes conv_dimension_numbers dtype empty padtype_to_pads "
     "reduce_window_shape_tuple",
     "random": "key_dtype key_impl",
+    "tree": "is_container keystr paths register_dataclass register_node register_static static",
 }
-"""What is about shapes and types alone."""
+"""What is about shapes, types and structures alone."""
 
 _OVER_EXAMPLES = "lambda x: m.vmap(lambda v: {}, axis_name='i')(x)"
 _OF_KEY = "lambda x: x * random.normal({})[..., None]"
@@ -33,6 +34,7 @@ _UPDATE = "lambda x: step(optim.{}, x)"
 _SCHEDULE = "lambda x: optim.{}(10.0 * x[0])"
 _INITIALIZER = "lambda x: x * init.{}(key, (3, 3))"
 _SEARCH = "lambda x: searched(optim.{}, x)"
+_OF_TREE = "lambda x: (lambda parts: {})({{'a': x, 'b': [x[0] * x, 2.0]}})"
 
 PROGRAMS: dict[str, dict[str, str]] = {
     "lax": {
@@ -186,6 +188,25 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "scale_and_translate": "lambda x: image.scale_and_translate(np.outer(x, x), (4, 4), "
         "(0, 1), 1 + x[:2], x[1:], 'linear')",
     },
+    "tree": {
+        "all": _OF_TREE.format("x * tree.all(parts, is_leaf=lambda p: p is parts)"),
+        "broadcast": _OF_TREE.format("tree.broadcast({'a': x, 'b': x**2}, parts)['b'][1]"),
+        "flatten": _OF_TREE.format("np.stack(tree.flatten(parts)[0][:2])"),
+        "flatten_prefix": _OF_TREE.format("tree.flatten_prefix({'a': x, 'b': x**2}, parts)[2]"),
+        "flatten_with_path": _OF_TREE.format("tree.flatten_with_path(parts)[0][1][1]"),
+        "leaves": _OF_TREE.format("np.stack(tree.leaves(parts)[:2])"),
+        "leaves_with_path": _OF_TREE.format("tree.leaves_with_path(parts)[1][1]"),
+        "map": _OF_TREE.format("tree.map(np.sin, parts)['b'][0]"),
+        "map_with_path": _OF_TREE.format(
+            "tree.map_with_path(lambda k, v: len(k) * v, parts)['b'][0]"
+        ),
+        "reduce": _OF_TREE.format("tree.reduce(np.multiply, parts)"),
+        "reduce_associative": _OF_TREE.format("tree.reduce_associative(np.multiply, parts)"),
+        "structure": _OF_TREE.format("x * tree.structure(parts).num_leaves"),
+        "transpose": "lambda x: tree.transpose(tree.structure([0, 0]), None, "
+        "[{'a': x}, {'a': x**2}])['a'][1]",
+        "unflatten": _OF_TREE.format("tree.unflatten(tree.structure([0, 0]), [x, x**2])[1]"),
+    },
 }
 
 # What the rest of a module's names are applied to
@@ -233,6 +254,6 @@ def _searched(optimizer: Any, x: Any) -> Any:
 def function(text: str) -> Any:
     """The function that a program is the text of."""
     names = {"m": fg, "jax": fg, "np": fnp, "jnp": fnp, "at": fg.at, "init": fg.nn.initializers}
-    names |= {n: getattr(fg, n) for n in ("lax", "nn", "random", "optim", "image")}
+    names |= {n: getattr(fg, n) for n in ("lax", "nn", "random", "optim", "image", "tree")}
     names |= {"key": fg.random.key(3), "step": _step, "searched": _searched, "well": _well}
     return eval(text, names)

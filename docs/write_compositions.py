@@ -19,17 +19,17 @@ import funcgrad as fg
 
 HEAD = """# Names under transforms
 
-Each function of `lax`, `nn`, `random`, `optim` and `image` in a program of its own, which was put
-under the transforms when this page was made. "Yes" is a result that is also that of the other mode,
-of a loop over the examples, or of the program without the transform; 0 is a derivative that
-vanishes, as of what is locally constant; anything else is the error that is raised. A draw without
-parameters is multiplied with the argument, as initial values are; of an optimiser it is the update
-by a gradient.
+Each function of `lax`, `nn`, `random`, `optim`, `image` and `tree` in a program of its own, which
+was put under the transforms when this page was made. "Yes" is a result that is also that of the
+other mode, of a loop over the examples, or of the program without the transform; 0 is a derivative
+that vanishes, as of what is locally constant; anything else is the error that is raised. A draw
+without parameters is multiplied with the argument, as initial values are; of an optimiser it is the
+update by a gradient.
 The functions of `funcgrad` itself stand on the page {doc}`/transforms`, those of NumPy and SciPy on
 the page {doc}`coverage`.
 """
 Way = Callable[[Callable[..., Any], Any], Any]
-MODULES = ("lax", "lax.linalg", "nn", "nn.initializers", "random", "optim", "image")
+MODULES = ("lax", "lax.linalg", "nn", "nn.initializers", "random", "optim", "image", "tree")
 
 
 def names(module: str) -> Iterator[str]:
