@@ -418,23 +418,29 @@ def operand(x: Any) -> Array:
     )
 
 
-def _from_list(x: Any) -> Array:
+def _from_list(x: Any, above: tuple[Any, ...] = ()) -> Array:
+    """A list as an array, within the lists `above`."""
+    traced = _holds_operand(x, above)
     try:
-        if _holds_operand(x):
-            return algebra.stack([operand(item) for item in x])
+        if traced:
+            above = (*above, x)
+            return algebra.stack(
+                [_from_list(i, above) if type(i) in (list, tuple) else operand(i) for i in x]
+            )
         made = np.asarray(x)
     except ValueError as error:
         raise OperandError(located(f"a ragged list is no array: {error}")) from error
-    except RecursionError:
-        raise OperandError(located("a list that holds itself is no array")) from None
     return operand(made)
 
 
-def _holds_operand(x: Any) -> bool:
+def _holds_operand(x: Any, above: tuple[Any, ...]) -> bool:
     if isinstance(x, Operand):
         return True
     if isinstance(x, (list, tuple)):
-        return any(map(_holds_operand, x))
+        if any(x is outer for outer in above):
+            raise OperandError(located("a list that holds itself is no array"))
+        above = (*above, x)
+        return any(_holds_operand(item, above) for item in x)
     return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 

@@ -82,6 +82,13 @@ def test_a_list_that_holds_itself_is_refused():
         mine.append(mine)
         return fnp.sum(fnp.array(mine))
 
+    def around(t):
+        mine, other = [], []
+        mine.extend([other, t])
+        other.append(mine)
+        return fnp.sum(t + fnp.array(mine))
+
     for run in RUNS:
-        with pytest.raises(OperandError, match="a list that holds itself is no array"):
-            run(traced)
+        for function in (traced, around):
+            with pytest.raises(OperandError, match="a list that holds itself is no array"):
+                run(function)
