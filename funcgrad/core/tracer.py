@@ -424,8 +424,9 @@ def _from_list(x: Any, above: tuple[Any, ...] = ()) -> Array:
     try:
         if traced:
             above = (*above, x)
+            nested = (isinstance(i, (list, tuple)) and not has_own_rules(i) for i in x)
             return algebra.stack(
-                [_from_list(i, above) if type(i) in (list, tuple) else operand(i) for i in x]
+                [_from_list(i, above) if n else operand(i) for i, n in zip(x, nested, strict=True)]
             )
         made = np.asarray(x)
     except ValueError as error:

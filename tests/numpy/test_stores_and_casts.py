@@ -88,7 +88,15 @@ def test_a_list_that_holds_itself_is_refused():
         other.append(mine)
         return fnp.sum(t + fnp.array(mine))
 
+    class Named(list):
+        pass
+
+    def derived(t):
+        mine = Named([t])
+        mine.append(mine)
+        return fnp.sum(t + fnp.array(mine))
+
     for run in RUNS:
-        for function in (traced, around):
+        for function in (traced, around, derived):
             with pytest.raises(OperandError, match="a list that holds itself is no array"):
                 run(function)
