@@ -29,7 +29,6 @@ from funcgrad.errors import (
     ObjectArrayWarning,
     OperandError,
     SourceLine,
-    UnhashableTracerError,
     UnsupportedCallError,
     failed_in_scipy,
     line_at,
@@ -127,16 +126,6 @@ class ArrayOperand(Operand):
     @property
     def type(self) -> ArrayType:
         return type_of(self.content())
-
-    def __hash__(self) -> int:
-        # Equal numbers have equal hashes, and a look-up by another hash would find nothing.
-        raise UnhashableTracerError(
-            located(
-                "a traced value has no hash, so it can be no key of a dictionary, no member of a "
-                "set and no argument of a cached function; use the number behind it, "
-                "funcgrad.value(t), where there is one, id(t) if the object is meant, or a list"
-            )
-        )
 
 
 _NAMES_OF_ARRAYS = frozenset([*dir(np.ndarray), "at"])

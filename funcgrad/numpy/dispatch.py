@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import ArrayOperand
 from funcgrad.errors import UnsupportedCallError, located
@@ -37,36 +38,44 @@ REFLECTED: dict[np.ufunc, str] = {
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **keywords: Any) -> Any:
     """Apply a ufunc of which an input or output is traced."""
-    if method == "__call__" and not keywords:
-        if isinstance(inputs[0], np.generic) and ufunc in REFLECTED:
-            return getattr(inputs[1], REFLECTED[ufunc])(inputs[0])
-        rule = UFUNCS.get(ufunc)
-        if rule is not None and len(inputs) == ufunc.nin:
-            out = rule(*inputs)
-            return boxed(out) if type(out) is np.ndarray else out
-    return call_ufunc(ufunc, method, inputs, keywords)
+    try:
+        if method == "__call__" and not keywords:
+            if isinstance(inputs[0], np.generic) and ufunc in REFLECTED:
+                return getattr(inputs[1], REFLECTED[ufunc])(inputs[0])
+            rule = UFUNCS.get(ufunc)
+            if rule is not None and len(inputs) == ufunc.nin:
+                out = rule(*inputs)
+                return boxed(out) if type(out) is np.ndarray else out
+        return call_ufunc(ufunc, method, inputs, keywords)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def array_function(
     self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
 ) -> Any:
     """Apply a function of NumPy of which an argument is traced."""
-    ours = FUNCTIONS.get(function)
-    if ours is not None:
-        return ours(*args, **kwargs)
-    if state(tuple(args)) < TRACED and state(tuple(kwargs.values())) < TRACED:
-        return boxed(function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
-    module = getattr(function, "__module__", "numpy")
-    if LIBRARIES.get(module, "") not in (*sys.modules, ""):
-        importlib.import_module(LIBRARIES[module])
-        return array_function(self, function, types, args, kwargs)
-    raise UnsupportedCallError(
-        located(
-            f"{module}.{function.__name__} is not supported on traced values; write it with "
-            "functions of funcgrad.numpy, state a rule with funcgrad.custom_vjp, or apply it to "
-            "funcgrad.value(x) if it is a constant"
+    try:
+        ours = FUNCTIONS.get(function)
+        if ours is not None:
+            return ours(*args, **kwargs)
+        if state(tuple(args)) < TRACED and state(tuple(kwargs.values())) < TRACED:
+            return boxed(function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
+        module = getattr(function, "__module__", "numpy")
+        if LIBRARIES.get(module, "") not in (*sys.modules, ""):
+            importlib.import_module(LIBRARIES[module])
+            return array_function(self, function, types, args, kwargs)
+        raise UnsupportedCallError(
+            located(
+                f"{module}.{function.__name__} is not supported on traced values; write it with "
+                "functions of funcgrad.numpy, state a rule with funcgrad.custom_vjp, or apply it "
+                "to funcgrad.value(x) if it is a constant"
+            )
         )
-    )
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _text(a: Any, *args: Any, **kwargs: Any) -> str:

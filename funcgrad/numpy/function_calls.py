@@ -171,29 +171,31 @@ def numpy_function(
 
         @functools.wraps(define)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = state(args, AXES + 1)
-            if kwargs and found != TRACED:
-                found = max(found, state(tuple(kwargs.values()), AXES + 1))
-            if found == RAW and not (calls and running.count):
-                try:
-                    made = run(*args, **kwargs)
-                except Exception as error:
-                    hide_frames(error)
-                    raise
-                if creates:
-                    return new_array(made)
-                return made if views and not converts else owned(made, args)
-            if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
-                return _with_out(call, args, kwargs, out_at, name)
-            if found == BOXED and not views and not calls:
-                return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
             try:
-                made = define(*args, **kwargs)
-                if found != TRACED:
-                    return owned(made, map(unbox, args))
-                return made if views else _apart(made, args)
-            except (IndexError, ValueError) as error:
-                raise_with_place(error, name)
+                found = state(args, AXES + 1)
+                if kwargs and found != TRACED:
+                    found = max(found, state(tuple(kwargs.values()), AXES + 1))
+                if found == RAW and not (calls and running.count):
+                    made = run(*args, **kwargs)
+                    if creates:
+                        return new_array(made)
+                    return made if views and not converts else owned(made, args)
+                if kwargs.get("out") is not None or (
+                    len(args) > out_at and args[out_at] is not None
+                ):
+                    return _with_out(call, args, kwargs, out_at, name)
+                if found == BOXED and not views and not calls:
+                    return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
+                try:
+                    made = define(*args, **kwargs)
+                    if found != TRACED:
+                        return owned(made, map(unbox, args))
+                    return made if views else _apart(made, args)
+                except (IndexError, ValueError) as error:
+                    raise_with_place(error, name)
+            except Exception as error:
+                hide_frames(error)
+                raise
 
         call.record = Record(constant, lacks, calls)  # type: ignore[attr-defined]
         for function in plain:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import bound_class, bounded_if_ours, hide_frames
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.storage import ReadOnlyView, set_item, view
 from funcgrad.core.tracer import (
@@ -58,7 +59,11 @@ def _kind(self: Any) -> Any:
 
 
 def _transposed(self: Any) -> Any:
-    return axes.transpose(self) if _kind(self).ndim > 1 else self
+    try:
+        return axes.transpose(self) if _kind(self).ndim > 1 else self
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _mt(self: Any) -> Any:
@@ -81,6 +86,9 @@ def _flags(self: Any) -> Any:
     return shown.flags
 
 
+CANNOT_FAIL = frozenset(
+    ("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags", "device")
+)
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda self: _kind(self).shape,
     "dtype": lambda self: _kind(self).dtype,
@@ -429,12 +437,14 @@ PROTOCOLS: dict[str, Callable[..., Any]] = {
 def install() -> None:
     """Give traced values the methods and attributes of arrays."""
     for name in SCALAR_METHODS:
-        setattr(ArrayOperand, name, _scalar_method(name))
+        setattr(ArrayOperand, name, bounded_if_ours(_scalar_method(name)))
     for name, function in (*METHODS.items(), *PROTOCOLS.items()):
-        setattr(ArrayOperand, name, function)
+        setattr(ArrayOperand, name, bounded_if_ours(function))
     for name, getter in ATTRIBUTES.items():
-        setter = _setter(name) if name in ("real", "imag", "flat") else None
+        getter = getter if name in CANNOT_FAIL else bounded_if_ours(getter)
+        setter = bounded_if_ours(_setter(name)) if name in ("real", "imag", "flat") else None
         setattr(ArrayOperand, name, property(getter, setter))
+    bound_class(Flat, "funcgrad.")
 
 
 def _setter(name: str) -> Callable[[Any, Any], None]:

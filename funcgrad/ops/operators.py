@@ -2,6 +2,10 @@
 
 They follow Python's and NumPy's rules: Python numbers stay Python numbers, `+=` changes an array
 for every alias and rebinds a scalar, and what would cut a gradient is an error.
+
+Each is a boundary of errors (`core.boundary`): what is used after its transform has ended has no
+other. Those that must cost nothing more, or look at the frame that calls them, are one
+themselves: what stands in ``try`` costs nothing until an error comes.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from funcgrad.core.boundary import bounded_if_ours, hide_frames
 from funcgrad.core.caller import callee, instead_of, is_storing
 from funcgrad.core.classes import has_own_rules
 from funcgrad.core.elements import elements_of
@@ -32,11 +37,12 @@ from funcgrad.core.tracer import (
     type_of,
     value,
 )
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import (
     AbstractValueError,
     OperandError,
     TracerConversionError,
+    UnhashableTracerError,
     UnsupportedCallError,
     located,
     user_line,
@@ -65,13 +71,17 @@ def _other(y: Any) -> Any:
 
 def _binary(prim: Primitive, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def dunder(self: Any, y: Any) -> Any:
-        x = self.content()
-        kind = type(y)
-        if kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
-            y = _other(y)
-            if y is NotImplemented:
-                return y
-        return boxed(bind2(prim, y, x) if swapped else bind2(prim, x, y))
+        try:
+            x = self.content()
+            kind = type(y)
+            if kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
+                y = _other(y)
+                if y is NotImplemented:
+                    return y
+            return boxed(bind2(prim, y, x) if swapped else bind2(prim, x, y))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
 
@@ -80,50 +90,65 @@ def _traced_binary(prim: Primitive, swapped: bool, general: Any) -> Callable[[An
     """The operator of a `Tracer`, which needs no look at its content; `general` does the rest."""
 
     def dunder(self: Any, y: Any) -> Any:
-        trace, kind = self.owner, type(y)
-        if kind is type(self):
-            if y.owner.level > trace.level:
-                trace = y.owner
-        elif kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
-            return general(self, y)
-        return trace.process2(prim, y, self) if swapped else trace.process2(prim, self, y)
+        try:
+            trace, kind = self.owner, type(y)
+            if kind is type(self):
+                if y.owner.level > trace.level:
+                    trace = y.owner
+            elif kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
+                return general(self, y)
+            return trace.process2(prim, y, self) if swapped else trace.process2(prim, self, y)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
 
 
 def _unary(prim: Primitive) -> Callable[[Any], Any]:
     def dunder(self: Any) -> Any:
-        return boxed(bind(prim, (self.content(),)))
+        try:
+            return boxed(bind(prim, (self.content(),)))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
 
 
 def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, Any], Any]:
     def dunder(self: Any, y: Any) -> Any:
-        x = self.content()
-        new = compute(self, y)
-        if new is NotImplemented or is_scalar(self):
-            return new  # a scalar is immutable: Python rebinds the name
-        new, aval = operand(new), type_of(x)
-        made = type_of(new)
-        if made.shape != aval.shape:
-            raise ValueError(
-                located(
-                    f"non-broadcastable output operand with shape {aval.shape} doesn't match the "
-                    f"broadcast shape {made.shape} in '{symbol}'"
-                )
-            )
-        if not np.can_cast(made.dtype, aval.dtype, "same_kind"):
-            raise TypeError(
-                located(
-                    f"'{symbol}' cannot store a result of dtype {made.dtype} in an array of dtype "
-                    f"{aval.dtype}; make the array {made.dtype} first"
-                )
-            )
-        _store(self, x, a.cast(new, aval.dtype))
-        return self
+        try:
+            x = self.content()
+            new = compute(self, y)
+            if new is NotImplemented or is_scalar(self):
+                return new  # a scalar is immutable: Python rebinds the name
+            new, aval = operand(new), type_of(x)
+            _check_inplace(type_of(new), aval, symbol)
+            _store(self, x, a.cast(new, aval.dtype))
+            return self
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
+
+
+def _check_inplace(made: ArrayType, aval: ArrayType, symbol: str) -> None:
+    if made.shape != aval.shape:
+        raise ValueError(
+            located(
+                f"non-broadcastable output operand with shape {aval.shape} doesn't match the "
+                f"broadcast shape {made.shape} in '{symbol}'"
+            )
+        )
+    if not np.can_cast(made.dtype, aval.dtype, "same_kind"):
+        raise TypeError(
+            located(
+                f"'{symbol}' cannot store a result of dtype {made.dtype} in an array of dtype "
+                f"{aval.dtype}; make the array {made.dtype} first"
+            )
+        )
 
 
 def _store(target: Operand, old: Array, new: Array) -> None:
@@ -149,24 +174,32 @@ def _divmod(self: Any, y: Any) -> Any:
     return self // y, self % y
 
 
+def _rdivmod(self: Any, y: Any) -> Any:
+    return y // self, y % self
+
+
 def _getitem(self: Any, index: Any) -> Any:
-    if type(index) is int:  # a row or an element: what loops are made of
-        out = _part(self, (index,))
-        return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,), out)
-    if type(index) is slice and _is_plain(index) and not self.type.weak:
-        return View(self, _reader((index,)), (index,), _part(self, (index,)))
-    items = index if isinstance(index, tuple) else (index,)
-    if ix.reads_view(items):
-        if self.type.weak:
-            raise TypeError(located("a Python number cannot be indexed"))
-        index = tuple(map(ix.static, items))
-        out = _part(self, index)
-        if type_of(out).ndim == 0 and not any(i is Ellipsis for i in index):
-            return out  # a scalar; with an Ellipsis it is an array without axes
-        if is_scalar(self):
-            return boxed(out)  # a new array: a scalar has no memory that could be shared
-        return View(self, _reader(index), index, out)
-    return boxed(ix.read(self.content(), tuple(_index_item(i) for i in items)))
+    try:
+        if type(index) is int:  # a row or an element: what loops are made of
+            out = _part(self, (index,))
+            return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,), out)
+        if type(index) is slice and _is_plain(index) and not self.type.weak:
+            return View(self, _reader((index,)), (index,), _part(self, (index,)))
+        items = index if isinstance(index, tuple) else (index,)
+        if ix.reads_view(items):
+            if self.type.weak:
+                raise TypeError(located("a Python number cannot be indexed"))
+            index = tuple(map(ix.static, items))
+            out = _part(self, index)
+            if type_of(out).ndim == 0 and not any(i is Ellipsis for i in index):
+                return out  # a scalar; with an Ellipsis it is an array without axes
+            if is_scalar(self):
+                return boxed(out)  # a new array: a scalar has no memory that could be shared
+            return View(self, _reader(index), index, out)
+        return boxed(ix.read(self.content(), tuple(_index_item(i) for i in items)))
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _part(x: Any, index: tuple[Any, ...]) -> Array:
@@ -192,24 +225,45 @@ def _index_item(i: Any) -> Any:
 
 
 def _setitem(self: Any, index: Any, v: Any) -> None:
-    if is_scalar(self):
-        raise TypeError(located("a scalar does not support item assignment"))
-    items = index if isinstance(index, tuple) else (index,)
-    set_item(self, tuple(map(_index_item, items)), operand(v))
+    try:
+        if is_scalar(self):
+            raise TypeError(located("a scalar does not support item assignment"))
+        items = index if isinstance(index, tuple) else (index,)
+        set_item(self, tuple(map(_index_item, items)), operand(v))
+    except Exception as error:
+        hide_frames(error)
+        raise
+
+
+def _delitem(self: Any, index: Any) -> None:
+    raise ValueError("cannot delete array elements")
 
 
 def _iter(self: Any) -> Iterator[Any]:
     shape = self.type.shape
     if not shape:
         raise TypeError(located("iteration over a 0-d array"))
-    return (self[i] for i in range(shape[0]))
+    return _rows(self, shape[0])
+
+
+def _rows(self: Any, count: int) -> Iterator[Any]:
+    try:
+        for i in range(count):
+            yield self[i]
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _len(self: Any) -> int:
-    shape = self.type.shape
-    if not shape:
-        raise TypeError(located("len() of unsized object"))
-    return int(shape[0])
+    try:
+        shape = self.type.shape
+        if not shape:
+            raise TypeError(located("len() of unsized object"))
+        return int(shape[0])
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 # ----------------------------------------------------------------------------- conversions
@@ -245,12 +299,16 @@ PROGRAM = "__program_of_another_library__"
 
 
 def _bool(self: Any) -> bool:
-    x = self.content()
-    if not concrete(x) and PROGRAM in sys._getframe(1).f_globals:
-        # the user could not write `where` in it: it is settled for the values at hand
-        what = "the branch that a program of NumPy's or SciPy's takes"
-        return bool(ix.selected(reshape(x, (1,)), what))
-    return bool(_concrete(self, "the truth"))
+    try:
+        x = self.content()
+        if not concrete(x) and PROGRAM in sys._getframe(1).f_globals:
+            # the user could not write `where` in it: it is settled for the values at hand
+            what = "the branch that a program of NumPy's or SciPy's takes"
+            return bool(ix.selected(reshape(x, (1,)), what))
+        return bool(_concrete(self, "the truth"))
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _index(self: Any) -> int:
@@ -303,25 +361,63 @@ def cut(what: str, self: Any, frame: types.FrameType | None = None) -> TracerCon
     )
 
 
+def _trunc(self: Any) -> int:
+    try:
+        if type_of(self.content()).ndim:
+            raise TypeError("only scalar arrays can be converted to Python scalars")
+        raise cut("math.trunc()", self, sys._getframe(1))
+    except Exception as error:
+        hide_frames(error)
+        raise
+
+
+def _hash(self: Any) -> int:
+    # Equal numbers have equal hashes, and a look-up by another hash would find nothing.
+    raise UnhashableTracerError(
+        located(
+            "a traced value has no hash, so it can be no key of a dictionary, no member of a "
+            "set and no argument of a cached function; use the number behind it, "
+            "funcgrad.value(t), where there is one, id(t) if the object is meant, or a list"
+        )
+    )
+
+
 def _float(self: Any) -> float:
-    x = self.content()
-    if not isinstance(x, Tracer):
-        return float(x)
-    raise cut("float()", self, sys._getframe(1))
+    try:
+        x = self.content()
+        if not isinstance(x, Tracer):
+            return float(x)
+        raise cut("float()", self, sys._getframe(1))
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _complex(self: Any) -> complex:
-    x = self.content()
-    if not isinstance(x, Tracer):
-        return complex(x)
-    raise cut("complex()", self, sys._getframe(1))
+    try:
+        x = self.content()
+        if not isinstance(x, Tracer):
+            return complex(x)
+        raise cut("complex()", self, sys._getframe(1))
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    try:
+        return _as_numpy(self, dtype, copy, sys._getframe(1))
+    except Exception as error:
+        hide_frames(error)
+        raise
+
+
+def _as_numpy(self: Any, dtype: Any, copy: Any, frame: types.FrameType) -> Any:
+    """What NumPy gets that asks for an array; `frame` is that of the program that asks."""
     x = self.content()
     if not isinstance(x, Tracer):
         return np.array(x, dtype=dtype, copy=copy)
-    if sys._getframe(1).f_code is as_strided.__code__:  # it would read objects as numbers
+    if frame.f_code is as_strided.__code__:  # it would read objects as numbers
         raise UnsupportedCallError(
             located(
                 "numpy.lib.stride_tricks.as_strided reads memory, which a traced value has none "
@@ -331,7 +427,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     if type_of(x).dtype.kind in "biu" and (type_of(x).ndim == 0 or dtype is not None):
         return np.asarray(_number(self, x), dtype)
     if dtype is not None and np.dtype(dtype) != object:
-        raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self, sys._getframe(1))
+        raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self, frame)
     if type_of(x).dtype not in _PYTHONS_OWN:
         raise UnsupportedCallError(
             located(
@@ -340,7 +436,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
                 "funcgrad.numpy.array or numpy.stack"
             )
         )
-    if is_storing(sys._getframe(1)):  # in an array of objects, which was told of when it was made
+    if is_storing(frame):  # in an array of objects, which was told of when it was made
         x.owner.objects = x.owner.objects or user_line()
     else:
         x.owner.note_objects()
@@ -404,11 +500,15 @@ def with_squares(power: Any) -> Any:
     """
 
     def operator(self: Any, other: Any) -> Any:
-        if (type(other) is int or type(other) is float) and other == 2:
-            aval = self.type
-            if aval.shape and aval.dtype.kind == "f":
-                return a.square(self)
-        return power(self, other)
+        try:
+            if (type(other) is int or type(other) is float) and other == 2:
+                aval = self.type
+                if aval.shape and aval.dtype.kind == "f":
+                    return a.square(self)
+            return power(self, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return operator
 
@@ -417,12 +517,16 @@ def _boxed_squares(power: Any) -> Any:
     """`power` of a view or a new array: of a traced content its own operator."""
 
     def operator(self: Any, other: Any) -> Any:
-        if (type(other) is int or type(other) is float) and other == 2:
-            content = self.content()
-            if isinstance(content, Tracer):
-                traced: Any = content
-                return traced**other
-        return power(self, other)
+        try:
+            if (type(other) is int or type(other) is float) and other == 2:
+                content = self.content()
+                if isinstance(content, Tracer):
+                    traced: Any = content
+                    return traced**other
+            return power(self, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return operator
 
@@ -463,11 +567,12 @@ def install() -> None:
     }
     for name, op in unary.items():
         setattr(ArrayOperand, f"__{name}__", _unary(op.primitive))
-    plain = {
+    plain: dict[str, Callable[..., Any]] = {
         "matmul": _matmul,
         "rmatmul": _rmatmul,
         "imatmul": _inplace(_matmul, "matmul"),
         "divmod": _divmod,
+        "rdivmod": _rdivmod,
         "getitem": _getitem,
         "setitem": _setitem,
         "iter": _iter,
@@ -480,9 +585,12 @@ def install() -> None:
         "array": _array,
         "repr": _repr,
         "format": _format,
+        "hash": _hash,
+        "delitem": _delitem,
+        "trunc": _trunc,
     }
     for name, function in plain.items():
-        setattr(ArrayOperand, f"__{name}__", function)
+        setattr(ArrayOperand, f"__{name}__", bounded_if_ours(function))
     splice.index_set, splice.set_positions = ix.index_set, ix.set_positions
     splice.check_storable = ix.check_storable
 

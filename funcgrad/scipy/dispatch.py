@@ -21,6 +21,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import running
 from funcgrad.errors import (
@@ -135,6 +136,7 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
             return functools.partial(_unboxed, own)
         return attempt
 
+    choose.hide = hide_frames  # type: ignore[attr-defined]  # where the globals are SciPy's
     return choose
 
 
@@ -154,7 +156,13 @@ def _body(cells: int) -> CodeType:
     names = "".join(f"cell{k}, " for k in range(cells))
     source = f"""
 def outer({names}):
-    def body(*args, _choose, **kwargs): return _choose(args, kwargs)(*args, **kwargs); ({names})
+    def body(*args, _choose, **kwargs):
+        try:
+            return _choose(args, kwargs)(*args, **kwargs)
+        except Exception as error:
+            _choose.hide(error)
+            raise
+        ({names})
     return body
 """
     code = compile(source, _PASSED_OVER, "exec")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UNARY
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import EMPTY, ArrayOperand
@@ -49,31 +50,35 @@ class HotNode(Node):
 {pull}
 
 def record(x, y):
-    {operands}
-    trace = {traced}.owner
-    if trace.closed:
-        raise trace.leaked()
-    a, b = {values}
-    out = {compute}
-    {guard}
-    node = HotNode()
-    {keep}
-    node.seq = serial = next(seq)
-    trace.nodes.append(node)
-    if serial > trace.limit:
-        trace.forget()
-    t = TapeTracer()
-    t.value = out
-    t.owner = trace
-    t.node = node
-    t.kind = {traced}.kind
-    return t
+    try:
+        {operands}
+        trace = {traced}.owner
+        if trace.closed:
+            raise trace.leaked()
+        a, b = {values}
+        out = {compute}
+        {guard}
+        node = HotNode()
+        {keep}
+        node.seq = serial = next(seq)
+        trace.nodes.append(node)
+        if serial > trace.limit:
+            trace.forget()
+        t = TapeTracer()
+        t.value = out
+        t.owner = trace
+        t.node = node
+        t.kind = {traced}.kind
+        return t
+    except Exception as error:
+        hide_frames(error)
+        raise
 """
 
 OF_ONE_KIND = """
-    kind = x.kind
-    if type(y) is not TapeTracer or y.kind is not kind or kind is None:
-        return general(x, y)
+        kind = x.kind
+        if type(y) is not TapeTracer or y.kind is not kind or kind is None:
+            return general(x, y)
 """
 
 PULL = """
@@ -160,7 +165,9 @@ def _write(prim: Any, mask: int) -> Record:
     if unary:
         text = text.replace("def record(x, y)", "def record(x)")
     scope.update(prim=prim, impl=prim.impl, EMPTY=EMPTY, Node=Node, seq=seq)
-    scope.update(TapeTracer=TapeTracer, general=OPERATORS.get(prim, ("", None))[1])
+    scope.update(
+        TapeTracer=TapeTracer, hide_frames=hide_frames, general=OPERATORS.get(prim, ("", None))[1]
+    )
     exec(compile(text, f"<funcgrad {prim.name}>", "exec"), scope)
     made: Record = scope["record"]
     return made
@@ -217,15 +224,19 @@ def _operator(prim: Any, general: Any) -> Any:
     recorders = prim.recorders
 
     def dunder(self: Any, y: Any) -> Any:
-        kind = self.kind
-        if kind is not None:
-            other = type(y)
-            if other is TapeTracer:
-                if y.kind is kind:
-                    return (recorders[3] or recorder(prim, 3))(self, y)
-            elif other is float or other is int:
-                return (recorders[1] or recorder(prim, 1))(self, y)
-        return general(self, y)
+        try:
+            kind = self.kind
+            if kind is not None:
+                other = type(y)
+                if other is TapeTracer:
+                    if y.kind is kind:
+                        return (recorders[3] or recorder(prim, 3))(self, y)
+                elif other is float or other is int:
+                    return (recorders[1] or recorder(prim, 1))(self, y)
+            return general(self, y)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
 
@@ -234,9 +245,13 @@ def _swapped(prim: Any, general: Any) -> Any:
     recorders = prim.recorders
 
     def dunder(self: Any, y: Any) -> Any:
-        if self.kind is not None and (type(y) is float or type(y) is int):
-            return (recorders[2] or recorder(prim, 2))(y, self)
-        return general(self, y)
+        try:
+            if self.kind is not None and (type(y) is float or type(y) is int):
+                return (recorders[2] or recorder(prim, 2))(y, self)
+            return general(self, y)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return dunder
 
@@ -246,11 +261,15 @@ anything: Any = ArrayOperand  # which gets NumPy's protocols from the room above
 
 def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **keywords: Any) -> Any:
     """A ufunc of NumPy that meets a tracer of a tape: of one operand it is recorded from here."""
-    if len(inputs) == 1 and not keywords and method == "__call__":
-        prim = UNARY.get(ufunc)
-        if prim is not None and self.kind is not None and type(self) is TapeTracer:
-            return (prim.recorders[1] or recorder(prim, 1))(self)
-    return anything.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
+    try:
+        if len(inputs) == 1 and not keywords and method == "__call__":
+            prim = UNARY.get(ufunc)
+            if prim is not None and self.kind is not None and type(self) is TapeTracer:
+                return (prim.recorders[1] or recorder(prim, 1))(self)
+        return anything.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def install() -> None:

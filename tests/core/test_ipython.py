@@ -19,6 +19,10 @@ import funcgrad as fg
 def wrong(x):
     y = np.sin(x)
     return np.sum(y @ np.ones((2, 2)))
+
+kept = []
+fg.grad(lambda x: (kept.append(x), np.sum(x))[1])(np.ones(3))
+ended = kept[0]
 ''')
 for mode, shown, cell in CALLS:
     print("=====")
@@ -37,7 +41,15 @@ CELLS = {
     "scan": "fg.scan(lambda c, x: (wrong(np.ones(3)), None), 0.0, np.ones(3))",
     "callback": "fg.jit(lambda x: fg.debug.callback(wrong, x))(np.ones(3))",
 }
+ENDED = {
+    "operator": "ended * 2.0",
+    "function": "np.sin(ended)",
+    "method": "ended.sum()",
+    "element": "ended[0]",
+    "in place": "ended += 1.0",
+}
 CALLS = {name: ("Context", "program", cell) for name, cell in CELLS.items()}
+CALLS |= {name: ("Context", "program", cell) for name, cell in ENDED.items()}
 CALLS |= {
     "verbose": ("Verbose", "program", CELLS["jit of grad"]),
     "plain": ("Plain", "program", CELLS["jit of grad"]),
@@ -72,6 +84,13 @@ def test_a_cell_shows_lines_of_the_program(printed, name):
     assert found
     assert not [f for f in found if "funcgrad/" in f]
     assert "return np.sum(y @ np.ones((2, 2)))" in printed[name]
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_a_value_of_a_transform_that_has_ended_shows_its_cell(printed, name):
+    (frame,) = frames(printed[name])
+    assert frame.startswith("Cell In[1]")
+    assert f"----> 1 {ENDED[name]}" in printed[name]
 
 
 def test_a_message_names_the_cell(printed):
