@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.types import Array
-from funcgrad.torch.gradients import accumulate_grad, conjugated, in_dtype_of
+from funcgrad.torch.gradients import accumulate_grad, accumulating, conjugated, in_dtype_of
 from funcgrad.torch.graph_task import GraphTask
+from funcgrad.torch.handed_on import VIEWS, may_keep, owner_of, shown
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
@@ -34,8 +35,9 @@ def run(
     create_graph: bool,
     inputs: Sequence[Edge] | None = None,
     accumulate: bool = True,
+    given: Sequence[Any] = (),
 ) -> list[Array | None]:
-    """Pull the cotangents of `roots` back.
+    """Pull the cotangents of `roots` back; `given` are the tensors that the user has of them.
 
     Without `inputs` every leaf accumulates. With them only the way there is taken: with
     `accumulate` the leaves among them do, else the cotangents of the inputs are returned.
@@ -51,7 +53,7 @@ def run(
         edges = None if inputs is None else [edge_of(node) for node in inputs]
         found = GraphTask(order + leaves, roots, create_graph, edges, accumulate).run()
     else:
-        found = modes.unrecorded(_quick, roots, needed, ends, accumulate)
+        found = modes.unrecorded(_quick, roots, needed, ends, accumulate, given)
     if not retain_graph:
         for node in needed:
             if node.keeps:
@@ -121,10 +123,13 @@ def _quick(
     order: Sequence[Any],
     ends: Sequence[Any],
     accumulate: bool,
+    given: Sequence[Any],
 ) -> list[Array | None]:
     """The pass of the core, where no user code can look."""
-    given = [g for _, g in roots]
-    found: list[Any] = own(pulled(order, roots, ends, quick=True), given)
+    found: list[Any] = pulled(order, roots, ends, quick=True)
+    if accumulate and given and order and all(node.prim in VIEWS for node in order):
+        found = _handed_on(ends, found, given)
+    found = own(found, [g for _, g in roots])
     if any(g is None for g in found):
         fill(order, ends, found)
     if not accumulate:
@@ -136,6 +141,27 @@ def _quick(
         if g is not None:
             accumulate_grad(leaf, conjugated(g), False)
     return []
+
+
+def _handed_on(ends: Sequence[Any], found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """Let leaves keep, or add up, what shows the cotangents given; what is left has to be copied.
+
+    A gradient that is there may itself show a cotangent that others show: each sees what was added
+    to those before.
+    """
+    left: list[Any] = []
+    for leaf, g in zip(ends, found, strict=True):
+        owner = owner_of(g, given) if type(leaf) is AccumulateGrad else None
+        if owner is not None:
+            with accumulating:
+                if leaf.grad is not None:
+                    accumulate_grad(leaf, g, False)
+                elif may_keep(leaf, g):
+                    leaf.grad = shown(g, owner)
+                else:
+                    owner = None
+        left.append(g if owner is None else None)
+    return left
 
 
 def _on_the_way(order: Sequence[Any], inputs: Sequence[Edge]) -> tuple[list[Any], list[Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import outside
+from funcgrad.ops.arithmetic import cast
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.backward_engine import conjugated, run
@@ -68,6 +69,8 @@ def _roots(tensors: list[Any], given: list[Any], create_graph: bool) -> list[Any
         t = g.content()
         if type(t) is RootTracer and (t.node is None or not create_graph):
             t = bare(t)
+        if not isinstance(x, GradientEdge) and (kind := type_of(x._t).dtype) != g.dtype.numpy:
+            t = cast(t, kind)
         roots.append((node, conjugated(t)))
     return roots
 
@@ -155,12 +158,13 @@ def backward(
     outputs, wanted = _listed(tensors), None if inputs is None else _listed(inputs)
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots = _roots(outputs, _given(outputs, grad_tensors), create_graph)
+    given = _given(outputs, grad_tensors)
+    roots = _roots(outputs, given, create_graph)
     if create_graph:
         _warn_of_cycle()
     edges = None if wanted is None else _accumulating(wanted)
     keep = create_graph if retain_graph is None else retain_graph
-    run(roots, retain_graph=keep, create_graph=create_graph, inputs=edges)
+    run(roots, retain_graph=keep, create_graph=create_graph, inputs=edges, given=given)
 
 
 def _accumulating(wanted: list[Any]) -> list[Any]:

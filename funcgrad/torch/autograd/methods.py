@@ -29,7 +29,10 @@ def _backward(
         if not create_graph and inputs is None:
             t, g = self._t, _cotangent(self, gradient)
             if g is not None:
-                run(((t.node, g),), retain_graph=bool(retain_graph), create_graph=False)
+                given = () if gradient is None else (gradient,)
+                run(
+                    ((t.node, g),), retain_graph=bool(retain_graph), create_graph=False, given=given
+                )
                 return
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
     except Exception as error:
