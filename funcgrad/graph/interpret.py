@@ -6,7 +6,7 @@ transform. A value is dropped after its last use.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from funcgrad.core.tracer import bind, running
 from funcgrad.core.types import Array
 from funcgrad.core.watching import found_in, refuse
 from funcgrad.errors import FuncgradError, repeated
-from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 
 __all__ = ["blame", "evaluate", "unwarned"]
 
@@ -25,20 +25,35 @@ def blame(error: Exception, e: Equation) -> None:
         error.add_note(f"in {e.prim.name} of a traced function\n  at {e.source}")
 
 
-def _last_uses(graph: Graph) -> list[tuple[Var, ...]]:
-    """For each equation the variables that nobody reads after it."""
-    plan: list[tuple[Var, ...]] | None = graph.derived.get("last_uses")
-    if plan is None:
-        kept = {o for o in graph.outputs if isinstance(o, Var)}
-        plan = []
-        for e in reversed(graph.equations):
-            touched = [*e.inputs, *e.outputs]
-            last = {v for v in touched if isinstance(v, Var) and v not in kept}
-            kept |= last
-            plan.append(tuple(last))
-        plan.reverse()
-        graph.derived["last_uses"] = plan
-    return plan
+Places = tuple[int, ...]
+
+
+class _Plan(NamedTuple):
+    """A graph as places of its values: inputs, what is fixed, and what equations make, in order."""
+
+    fixed: tuple[Any, ...]  # constants and literals
+    steps: tuple[tuple[Equation, Places, Places, Places], ...]  # read, written, and dead then
+    made: int  # how many values equations make
+    outputs: Places
+
+
+def _plan(graph: Graph) -> _Plan:
+    """For each equation the places that it reads and writes, and those that nobody reads later."""
+    fixed: list[tuple[Atom, Any]] = list(graph.constants)
+    for atoms in (*(e.inputs for e in graph.equations), graph.outputs):
+        fixed += [(a, a.value) for a in atoms if isinstance(a, Literal)]
+    made = [v for e in graph.equations for v in e.outputs]
+    whole = (*graph.inputs, *(a for a, _ in fixed), *made)
+    places: dict[Atom, int] = {a: k for k, a in enumerate(whole)}
+    outputs = tuple(places[a] for a in graph.outputs)
+    kept = {*outputs, *(places[a] for a, _ in fixed)}
+    steps: list[Any] = []
+    for e in reversed(graph.equations):
+        reads, writes = (tuple(places[a] for a in atoms) for atoms in (e.inputs, e.outputs))
+        dead = {*reads, *writes} - kept
+        kept |= dead
+        steps.append((e, reads, writes, tuple(dead)))
+    return _Plan(tuple(value for _, value in fixed), tuple(steps[::-1]), len(made), outputs)
 
 
 def unwarned() -> np.errstate:
@@ -65,30 +80,34 @@ def _look(e: Equation, args: Any, made: Any) -> None:
 
 def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     """The outputs of `graph` for these inputs."""
-    values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
-    values.update(graph.constants)
-
-    def read(a: Atom) -> Any:
-        return a.value if isinstance(a, Literal) else values[a]
-
+    plan: _Plan | None = graph.derived.get("plan")
+    if plan is None:
+        plan = graph.derived["plan"] = _plan(graph)
+    if len(args) != len(graph.inputs):
+        raise ValueError(f"a graph of {len(graph.inputs)} inputs is given {len(args)}")
+    values: list[Any] = [*args, *plan.fixed, *(None,) * plan.made]
     around, scope = repeated.line, repeated.scope
-    for e, dead in zip(graph.equations, _last_uses(graph), strict=True):
-        repeated.line, repeated.scope = None if _runs_code(e) else e.source, e.scope or scope
-        try:
-            given = [read(a) for a in e.inputs]
+    e: Any = None
+    given: Any
+    try:
+        for e, reads, writes, dead in plan.steps:
+            repeated.line, repeated.scope = None if _runs_code(e) else e.source, e.scope or scope
+            given = [values[k] for k in reads]
             made = bind(e.prim, given, e.params)
-        except Exception as error:
-            blame(error, e)
-            raise
-        finally:
-            repeated.line, repeated.scope = around, scope
-        if running.watching:
-            _look(e, given, made)
-        del given  # which would keep what is dead
-        if e.prim.multiple:
-            values.update(zip(e.outputs, made, strict=True))
-        else:
-            values[e.outputs[0]] = made
-        for v in dead:
-            del values[v]
-    return tuple(map(read, graph.outputs))
+            if e.prim.multiple:
+                for k, part in zip(writes, made, strict=True):
+                    values[k] = part
+            else:
+                values[writes[0]] = made
+            if running.watching:
+                repeated.line, repeated.scope = around, scope
+                _look(e, given, made)
+            given = made = part = None  # which would keep what is dead
+            for k in dead:
+                values[k] = None
+    except Exception as error:
+        blame(error, e)
+        raise
+    finally:
+        repeated.line, repeated.scope = around, scope
+    return tuple([values[k] for k in plan.outputs])

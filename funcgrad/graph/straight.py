@@ -8,6 +8,7 @@ is for inputs of which some may be Python's numbers (see `transforms.recorders`)
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from math import copysign, isfinite
 from typing import Any
 
@@ -18,7 +19,7 @@ from funcgrad.core.types import promote
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops import records
 
-__all__ = ["Straight"]
+__all__ = ["Straight", "straight"]
 
 INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
 
@@ -92,3 +93,17 @@ class Straight:
         if promote(e.inputs[0].type, e.inputs[1].type) == made:
             return text
         return f"({text}).astype({self.constant(made)})"
+
+
+def straight(graph: Graph) -> Callable[..., tuple[Any, ...]]:
+    """A function of raw arrays and NumPy's scalars that gives the outputs of `graph`."""
+    scope: dict[str, Any] = {}
+    written = Straight("k", scope)
+    names = [f"x{k}" for k in range(len(graph.inputs))]
+    written.names.update(zip(graph.inputs, names, strict=True))
+    lines = written.lines(graph)
+    outputs = "".join(f"{written.atom(o)}, " for o in graph.outputs)
+    lines.append(f"return ({outputs})")
+    exec(f"def run({', '.join(names)}):\n    " + "\n    ".join(lines), scope)
+    run: Callable[..., tuple[Any, ...]] = scope["run"]
+    return run

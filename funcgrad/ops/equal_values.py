@@ -50,6 +50,9 @@ from funcgrad.ops.shape import every_lane, zeros
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = [
+    "KNOWN",
+    "NOT_LINEAR",
+    "TELLS_APART",
     "TURNED",
     "VALUES_ALONG",
     "OfValues",
@@ -60,6 +63,11 @@ __all__ = [
     "values_moved",
     "values_pulled",
 ]
+
+
+NOT_LINEAR = "where values are equal, their derivatives are not linear in the tangent"
+KNOWN = "the vjp is the operation whose own derivative is known where values are equal"
+TELLS_APART = "of a function that tells equal values apart the vjp is NaN, and the jvp is not"
 
 
 def coincide(gap: Array, w: Array) -> Array:
@@ -125,7 +133,6 @@ TURNED: Turned = Turned(
     "turned_eigenvectors",
     _turned,
     type_rule=lambda v, w, t: (v, ArrayType((*w.shape[:-1], 1, 1), w.dtype)),
-    # both are stated: the rule is not linear in its tangents
     vjp=(
         lambda g, y, _v, w, _t: multiply(g[0], _met(w)),
         None,
@@ -137,6 +144,7 @@ TURNED: Turned = Turned(
     ),
     batch=lambda size, xs, batched, params: bind(TURNED, every_lane(size, xs, batched)),
     multiple=True,
+    both=NOT_LINEAR,
 )
 TURNED.sample = lambda: [Sample((*reversed(np.linalg.eigh(definite())), draw((3, 3))))]
 
@@ -198,6 +206,7 @@ PULLED_VALUES: Explicit = explicit(
     type_rule=lambda g, a, w, v: ArrayType(a.shape, a.dtype),
     vjp=_pulled_values_vjp,
     jvp=_pulled_values_jvp,
+    both=NOT_LINEAR,
     batch=lambda size, xs, batched, params: bind(PULLED_VALUES, every_lane(size, xs, batched)),
     sample=lambda: [
         Sample((draw((3,)), a, *np.linalg.eigh(a)), smooth=False) for a in (definite(), hermitian())
@@ -245,7 +254,7 @@ def _moved_values_vjp(g: Any, _y: Any, t: Any, a: Any, w: Any, q: Any) -> Any:
 
 
 # The tangent along t of the eigenvalues w of a; q are its vectors that diagonalise t where values
-# are equal. Both modes are stated: of a function that tells equal values apart, the vjp is NaN.
+# are equal.
 MOVED_VALUES: Explicit = explicit(
     "moved_eigenvalues",
     lambda t, a, w, q: np.real(np.sum(np.conj(q) * (t @ q), -2)),
@@ -257,6 +266,7 @@ MOVED_VALUES: Explicit = explicit(
         None,
     ),
     jvp=_moved_values_jvp,
+    both=TELLS_APART,
     batch=lambda size, xs, batched, params: bind(MOVED_VALUES, every_lane(size, xs, batched)),
     linear_in=(0,),
     sample=lambda: [
@@ -274,14 +284,14 @@ def values_moved(a: Array, w: Array, v: Array, t: Array) -> Array:
     return moved
 
 
-# Eigenvalues w of a whose derivatives, of equal ones, go by the vectors q. Both modes are stated:
-# the vjp is the operation whose own derivative is known where values are equal.
+# Eigenvalues w of a whose derivatives, of equal ones, go by the vectors q.
 VALUES_ALONG: Explicit = explicit(
     "eigenvalues_along",
     lambda w, a, q: w.copy(),
     type_rule=lambda w, a, q: w,
     vjp=(None, lambda g, _y, w, a, q: values_pulled(g, a, w, q), None),
     jvp=lambda _y, xs, ts: None if ts[1] is None else _diagonal(xs[2], symmetric(ts[1])),
+    both=KNOWN,
     batch=lambda size, xs, batched, params: bind(VALUES_ALONG, every_lane(size, xs, batched)),
     sample=lambda: [
         Sample((np.linalg.eigvalsh(a), a, np.linalg.eigh(a)[1]), smooth=False)

@@ -26,6 +26,7 @@ from funcgrad.ops.arithmetic import (
 )
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.equal_values import (
+    NOT_LINEAR,
     TURNED,
     VALUES_ALONG,
     OfValues,
@@ -172,7 +173,8 @@ EIGH = explicit(
         ArrayType(a.shape, a.dtype),
     ),
     vjp=(_eigh_vjp,),
-    jvp=_eigh_jvp,  # stated: of equal values it is not linear
+    jvp=_eigh_jvp,
+    both=NOT_LINEAR,
     form=OfValues,
     unread=True,
     multiple=True,
@@ -227,7 +229,8 @@ EIGVALSH = explicit(
     signature="(n,n)->(n)",
     type_rule=lambda a, *, uplo="L": ArrayType(a.shape[:-1], real_dtype(a.dtype)),
     vjp=(_eigvalsh_vjp,),
-    jvp=_eigvalsh_jvp,  # stated: of equal values it is not linear
+    jvp=_eigvalsh_jvp,
+    both=NOT_LINEAR,
     form=OfValues,
     sample=lambda: [
         Sample((definite(),)),

@@ -30,7 +30,16 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.equal_values import TURNED, OfValues, coincide, inverse, split
+from funcgrad.ops.equal_values import (
+    KNOWN,
+    NOT_LINEAR,
+    TELLS_APART,
+    TURNED,
+    OfValues,
+    coincide,
+    inverse,
+    split,
+)
 from funcgrad.ops.matrices import (
     adjoint,
     as_float,
@@ -185,7 +194,7 @@ def _moved_jvp(_y: Any, xs: Any, ts: Any) -> Any:
 
 
 # The tangent along t of the singular values of a, u s vᴴ, where uᴴ t v is diagonal where values are
-# equal. Both modes are stated: of a function that tells equal values apart, the vjp is NaN.
+# equal.
 MOVED: Explicit = explicit(
     "moved_singular_values",
     lambda t, a, u, s, vh: np.real(np.sum(np.conj(u) * (t @ np.conj(np.swapaxes(vh, -1, -2))), -2)),
@@ -198,6 +207,7 @@ MOVED: Explicit = explicit(
         None,
     ),
     jvp=_moved_jvp,
+    both=TELLS_APART,
     batch=lambda size, xs, batched, params: bind(MOVED, every_lane(size, xs, batched)),
     linear_in=(0,),
     sample=lambda: [
@@ -219,6 +229,7 @@ ALONG: Explicit = explicit(
         None,
     ),
     jvp=lambda y, xs, ts, *, kinks: None if ts[1] is None else _along_moved(xs, ts[1], kinks),
+    both=KNOWN,
     batch=lambda size, xs, batched, params: bind(ALONG, every_lane(size, xs, batched), params),
     sample=lambda: [
         Sample((f[1], a, f[0], f[2]), {"kinks": kinks}, smooth=False)
@@ -248,6 +259,7 @@ PULLED: Explicit = explicit(
     type_rule=lambda g, a, u, s, vh: ArrayType(a.shape, a.dtype),
     vjp=_pulled_vjp,
     jvp=_pulled_jvp,
+    both=NOT_LINEAR,
     batch=lambda size, xs, batched, params: bind(PULLED, every_lane(size, xs, batched)),
     sample=lambda: [
         Sample((draw((2,)), a, *np.linalg.svd(a, full_matrices=False)), smooth=False)
@@ -325,7 +337,8 @@ SVD: Explicit = explicit(
     lambda a, full=False, kinks=True: tuple(np.linalg.svd(a, full_matrices=full)),
     type_rule=_svd_type,
     vjp=(_svd_vjp,),
-    jvp=_svd_jvp,  # stated: of equal values it is not linear
+    jvp=_svd_jvp,
+    both=NOT_LINEAR,
     form=OfValues,
     batch=lambda size, xs, batched, params: bind(SVD, xs, params),
     multiple=True,
@@ -396,7 +409,8 @@ SVDVALS: Explicit = explicit(
     lambda a: np.linalg.svd(a, compute_uv=False),  # another LAPACK driver than that of `svd`
     type_rule=lambda a: _svd_type(a)[1],
     vjp=(_svdvals_vjp,),
-    jvp=_svdvals_jvp,  # stated: of equal values it is not linear
+    jvp=_svdvals_jvp,
+    both=NOT_LINEAR,
     form=OfValues,
     batch=lambda size, xs, batched, params: bind(SVDVALS, xs, params),
     sample=lambda: [

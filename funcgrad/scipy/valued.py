@@ -17,8 +17,8 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape
-from funcgrad.transforms.jvp import jvp
-from funcgrad.transforms.vjp import vjp
+from funcgrad.transforms.jvp import jvp as push_forward
+from funcgrad.transforms.vjp import vjp as pull_back
 
 __all__ = ["Valued", "valued"]
 
@@ -45,7 +45,7 @@ class Valued(Explicit):
             impl,
             type_rule=self._types,
             vjp=self._pull,
-            jvp=self._push,
+            jvp=None,
             batch=batch or self._spread,
             multiple=multiple,
             linear_in=linear_in,
@@ -93,16 +93,16 @@ class Valued(Explicit):
 
     def _pull(self, g: Any, _y: Any, *xs: Array, needs: Any, **params: Any) -> list[Array | None]:
         moving = [i for i, need in enumerate(needs) if need]
-        _, pull = vjp(self._of(xs, moving, params), *(xs[i] for i in moving))
+        _, pull = pull_back(self._of(xs, moving, params), *(xs[i] for i in moving))
         found: list[Array | None] = [None] * len(xs)
         for i, c in zip(moving, pull(tuple(g) if self.multiple else g), strict=True):
             found[i] = c
         return found
 
-    def _push(self, _y: Any, xs: Any, ts: Any, **params: Any) -> Any:
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
         moving = [i for i, t in enumerate(ts) if t is not None]
         given = tuple(xs[i] for i in moving), tuple(ts[i] for i in moving)
-        return jvp(self._of(xs, moving, params), *given)[1]
+        return push_forward(self._of(xs, moving, params), *given)[1]
 
     def _spread(
         self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params

@@ -23,6 +23,7 @@ from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.linearity import linear_flow
+from funcgrad.graph.straight import straight
 from funcgrad.ops.shape import zeros
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import (
@@ -387,7 +388,23 @@ def transposed(
         return whole(*values)
     if found == 1:
         found = derived[key] = _staged(whole, avals)
-    return whole(*values) if found is None else evaluate(found, *values)
+    return whole(*values) if found is None else _run(found, values)
+
+
+FEW = 2**14  # elements of all operands up to which a look at each of them costs
+
+
+def _run(graph: Graph, values: Sequence[Array]) -> Sequence[Array]:
+    """The outputs of a graph of ours; of small raw arrays by lines of Python, which is what takes
+    1.3 of the time of a rule that is stated where `evaluate` takes 1.5."""
+    if running.watching or any(isinstance(x, Tracer) for x in values):
+        return evaluate(graph, *values)
+    run = graph.derived.get("straight", 0)
+    if run == 0:
+        small = sum(v.type.size for v in graph.inputs) <= FEW
+        raw = small and not any(v.type.weak for v in graph.inputs)
+        run = graph.derived["straight"] = straight(graph) if raw else None
+    return evaluate(graph, *values) if run is None else run(*values)
 
 
 def _staged(function: Callable[..., Any], avals: Sequence[ArrayType]) -> Graph | None:

@@ -39,8 +39,10 @@ class Explicit(Primitive):
         multiple: bool,
         linear_in: Sequence[int] = (),
         unread: bool = False,
+        both: str = "",
     ) -> None:
         super().__init__(name, impl)
+        self.both = both  # why both modes are stated, of the few records where they are
         self.multiple, self.linear_in = multiple, tuple(linear_in)
         self.unread = unread or vjp is None
         self.vjp_rule, self.jvp_stated = vjp, jvp
@@ -181,6 +183,7 @@ def explicit(
     multiple: bool = False,
     linear_in: Sequence[int] = (),
     unread: bool = False,
+    both: str = "",
     sample: Samples | None = None,
     form: type[Explicit] = Explicit,
 ) -> Explicit:
@@ -212,6 +215,8 @@ def explicit(
         Operands in which it is linear (taken together), as `solve` is in its right-hand side.
     unread : bool, optional
         The vjp is given None for an output that nobody has read, instead of zeros.
+    both : str, optional
+        Where both a vjp and a jvp are stated, why one of them does not do.
     sample : callable
         The samples that its tests are made from.
     form : type, optional
@@ -259,6 +264,7 @@ def explicit(
         multiple=multiple,
         linear_in=linear_in,
         unread=unread,
+        both=both,
     )
     if signature is not None and batch is None:
         prim._batch = leading_batch(prim, [len(c) for c in cores[0]])

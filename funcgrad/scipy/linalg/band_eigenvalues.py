@@ -65,6 +65,7 @@ def _through(
         multiple=base.multiple,
         sample=sample,
         unread=base.unread,
+        both=base.both,
         form=type(base),
     )
     record.along = along  # type: ignore[attr-defined]

@@ -156,6 +156,7 @@ def revalued(
         batch=(lambda *given: by_lanes(made, *given)) if stacks else None,
         multiple=prim.multiple,
         unread=prim.unread,
+        both=prim.both,
         sample=samples or prim.sample,
         form=type(prim),
     )

@@ -107,7 +107,6 @@ def _matrix_function(
         signature="(n,n)->(n,n)",
         type_rule=function_type,
         vjp=(lambda g, _y, a, **params: bind(SLOPE, (swap_last(a), g), params),),
-        jvp=lambda _y, xs, ts, **params: bind(SLOPE, (xs[0], ts[0]), params),  # one evaluation less
         sample=lambda: [
             Sample((definite(n=2),)),
             Sample((complex_(regular(2, n=2)),)),

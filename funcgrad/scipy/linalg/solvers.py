@@ -62,17 +62,18 @@ def solver(
     ``transposed(a, g, **params)`` solves with the transposed matrix, and ``read(gm, x, **params)``
     is what a cotangent ``-gm xᵀ`` of M gives to `a`.
     """
+
+    def pull(g: Any, x: Any, a: Any, _b: Any, *, needs: Any, **params: Any) -> list[Any]:
+        back = transposed(a, g, **params)
+        of_a = unbroadcast(negative(read(back, x, **params)), type_of(a)) if needs[0] else None
+        return [of_a, unbroadcast(back, type_of(_b)) if needs[1] else None]
+
     record: Explicit = explicit(
         f"scipy_{name}",
         value,
         signature=cores,
         type_rule=solve_type,
-        vjp=(
-            lambda g, x, a, _b, **params: unbroadcast(
-                negative(read(transposed(a, g, **params), x, **params)), type_of(a)
-            ),
-            lambda g, _x, a, b, **params: unbroadcast(transposed(a, g, **params), type_of(b)),
-        ),
+        vjp=pull,
         linear_in=(1,),
         sample=sample,
     )

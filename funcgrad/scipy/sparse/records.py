@@ -19,9 +19,8 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import ConvergenceError, located
-from funcgrad.ops.arithmetic import cast, multiply, negative, subtract
+from funcgrad.ops.arithmetic import cast, multiply, negative
 from funcgrad.ops.index import gather
-from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.ops.sums import sum as total
@@ -117,20 +116,11 @@ def _solve_vjp(g: Any, x: Any, data: Any, b: Any, *, needs: Any, **params: Any) 
     return [of_data, cast(w, type_of(b).dtype) if needs[1] else None]
 
 
-def _solve_jvp(x: Any, xs: Any, ts: Any, **params: Any) -> Array:
-    right = ts[1]
-    if ts[0] is not None:
-        moved = product(ts[0], x, params["pattern"])
-        right = negative(moved) if right is None else subtract(right, moved)
-    return bind(SOLVE, (xs[0], right), params)
-
-
 SOLVE: Explicit = explicit(
     "sparse_solve",
     _solve,
     type_rule=lambda data, b, **_: ArrayType(b.shape, np.result_type(data.dtype, b.dtype)),
     vjp=_solve_vjp,
-    jvp=_solve_jvp,  # derived it solves once more
     batch=_columns_in_front(lambda: SOLVE),
     linear_in=(1,),
     sample=lambda: [
@@ -238,18 +228,6 @@ def _iterate_vjp(
     return found
 
 
-def _iterate_jvp(
-    y: Any, xs: Any, ts: Any, *, pattern: Any, method: str, options: Options, **_: Any
-) -> Any:
-    right = ts[1]
-    if ts[0] is not None:
-        moved = matmul(ts[0], y[0]) if pattern is None else product(ts[0], y[0], pattern)
-        right = negative(moved) if right is None else subtract(right, moved)
-    kept = tuple((k, v) for k, v in options if k != "x0")
-    params = {"pattern": pattern, "method": method, "options": kept, "checked": True}
-    return bind(ITERATE, (xs[0], right), params)[0], None
-
-
 def _dense() -> Any:
     return np.eye(4) * 4.0 + draw((4, 4), 0.0, 0.5)
 
@@ -261,7 +239,6 @@ ITERATE: Explicit = explicit(
     _iterate,
     type_rule=_iterate_types,
     vjp=_iterate_vjp,
-    jvp=_iterate_jvp,  # derived it solves once more
     linear_in=(1,),
     multiple=True,
     sample=lambda: (
