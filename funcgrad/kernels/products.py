@@ -28,7 +28,9 @@ from funcgrad.kernels import load, memory
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 
-__all__ = ["DEPTH", "INTEGERS", "ROWS", "may_multiply", "multiply"]
+__all__ = [
+    "DEPTH", "INTEGERS", "ROWS", "SHARED", "lanes_of", "may_multiply", "multiply", "vectors_for",
+]  # fmt: skip
 
 ndarray = np.ndarray
 Raw = ndarray[Any, Any]
@@ -169,8 +171,8 @@ def _pays(a: Raw, b: Raw, columns: int) -> bool:
 
 def _made(a: Raw, b: Raw, y: Raw, turned: bool, sums: bool) -> Plan | None:
     (*lead, rows, terms), columns, size = a.shape, b.shape[-1], a.itemsize
-    lanes = _bits() // (8 * size)
-    vectors = min((4, 2, 1), key=lambda n: -(-columns // (n * lanes)) * n * (1 + 0.1 / n))
+    lanes = lanes_of(a.dtype)
+    vectors = vectors_for(columns, a.dtype)
     code = _code(vectors, turned, a.dtype.name)
     if code is None:
         return None
@@ -197,6 +199,17 @@ def _made(a: Raw, b: Raw, y: Raw, turned: bool, sums: bool) -> Plan | None:
 
 
 # --------------------------------------------------------------------------------------- code
+
+
+def lanes_of(dtype: np.dtype[Any]) -> int:
+    """How many numbers a vector has."""
+    return _bits() // (8 * dtype.itemsize)
+
+
+def vectors_for(columns: int, dtype: np.dtype[Any]) -> int:
+    """How many vectors a panel is wide: narrow ones read more, wide ones may have idle lanes."""
+    lanes = lanes_of(dtype)
+    return min((4, 2, 1), key=lambda n: -(-columns // (n * lanes)) * n * (1 + 0.1 / n))
 
 
 @functools.cache

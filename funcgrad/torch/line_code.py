@@ -24,7 +24,6 @@ from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import Nest, chunks, each_row, integer, printed
 from funcgrad.torch.flat_code import sources_of_facade
 from funcgrad.torch.lines import LONGEST
-from funcgrad.torch.recurrent_code import lstm_backward, lstm_forward
 
 __all__ = ["code_of"]
 
@@ -375,8 +374,6 @@ KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "log_softmax_backward": _log_softmax_backward,
     "running_sum": _running_sum,
     "running_sum_backward": functools.partial(_running_sum, backward=True),
-    "lstm": lstm_forward,
-    "lstm_backward": lstm_backward,
     "layer_norm": _layer_norm,
     "layer_norm_backward": _layer_norm_backward,
     "batch_norm": _batch_norm,

@@ -34,7 +34,7 @@ from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
 __all__ = [
-    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "steps_of_rows",
+    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows",
     "value",
 ]  # fmt: skip
 
@@ -117,35 +117,6 @@ def _rows(size: int, columns: int) -> tuple[list[int], int]:
     """What code of rows is told, and how many pieces there are."""
     count, grain = size // columns, max(1, PIECE // columns)
     return [grain, count, columns, -(-columns // LONGEST)], -(-count // grain)
-
-
-def steps_of_rows(name: str, operands: Sequence[tuple[Any, Any]]) -> Callable[[int], None]:
-    """What runs code of rows for step 0, 1, …, with all addresses found at once.
-
-    An operand is an array and None, or an array of arrays and which one each step is given. The
-    last one is of the second kind, and the shape of its arrays says what the rows are. The caller
-    keeps the arrays for as long as steps are run.
-    """
-    last, places = operands[-1]
-    columns = last.shape[-1]
-    size = last.size // len(last)
-    integers, chunks = _rows(size, columns)
-    table = np.empty((len(places), len(operands) + len(integers)), np.int64)
-    for k, (x, at) in enumerate(operands):
-        table[:, k] = address_of()(x)
-        if at is not None:
-            table[:, k] += np.asarray(at) * x.strides[0]
-    table[:, len(operands) :] = integers
-    code, start, step = _code(name, last.dtype), address_of()(table), table.strides[0]
-    shared = size >= SHARED and config.threads > 1 and chunks > 1
-
-    def run(k: int, table: Any = table) -> None:  # the table lives as long as its address is used
-        if shared:
-            pool().run(code.address, start + k * step, chunks)
-        else:
-            code.call(start + k * step, 0, chunks, 0)
-
-    return run
 
 
 # --------------------------------------------------------------------------------------- softmax

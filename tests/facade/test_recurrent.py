@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad.torch as ours
+from funcgrad.torch import recurrent_steps
 
 from .both import same, theirs
 
@@ -245,3 +246,47 @@ def test_an_lstm_goes_back_twice_and_has_the_same_bits_without_a_record(options)
         found.append([g.numpy() for g in (*once, only)])
     for mine, other in zip(found[0], found[-1], strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def wide_layer(torch, dtype, sizes, options):
+    """Gradients of everything, of a layer whose panels, blocks of rows and tiles are ragged."""
+    steps, rows, given, hidden = sizes
+    torch.manual_seed(0)
+    layer = torch.nn.LSTM(given, hidden, dtype=getattr(torch, dtype), **options)
+    rng = np.random.default_rng(3)
+    with torch.no_grad():
+        for p in layer.parameters():
+            p.copy_(torch.tensor(rng.normal(size=tuple(p.shape)) / hidden**0.5))
+    lines = 1 + options.get("bidirectional", False)
+    operands = [
+        torch.tensor(rng.normal(size=shape), dtype=getattr(torch, dtype)).requires_grad_()
+        for shape in ((steps, rows, given), (lines, rows, hidden), (lines, rows, hidden))
+    ]
+    y, (h, c) = layer(operands[0], tuple(operands[1:]))
+    loss = y.square().sum() + (3 * h).sum() + c.sin().sum()
+    return [g.numpy() for g in (y.detach(), *torch.autograd.grad(
+        loss, [*operands, *layer.parameters()]))]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True}, {"bias": False}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(9, 50, 3, 33), (4, 101, 20, 40), (7, 1, 5, 70), (11, 7, 6, 16)])
+def test_blocks_of_rows_threads_and_parts_of_the_steps_change_no_bit(
+    sizes, dtype, options, monkeypatch
+):
+    before = ours.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            ours.set_num_threads(threads)
+            found.append(wide_layer(ours, dtype, sizes, options))
+    finally:
+        ours.set_num_threads(before)
+    monkeypatch.setattr(recurrent_steps, "TOGETHER", 3 * sizes[1] * sizes[3] ** 2 * 4)
+    found.append(wide_layer(ours, dtype, sizes, options))
+    for other in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+    if theirs is not None:
+        eps = np.finfo(dtype).eps
+        for mine, other in zip(found[0], wide_layer(theirs, dtype, sizes, options), strict=True):
+            np.testing.assert_allclose(mine, other, 0, 64 * eps * np.abs(other).max())

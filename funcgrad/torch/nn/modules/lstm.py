@@ -1,4 +1,4 @@
-"""An LSTM over all steps, on raw arrays: products of matrices, and native code for what is between.
+"""An LSTM over all steps, on raw arrays: one product before the steps, some after them.
 
 The gates of all steps lie in one array. The way back fills one like it with their cotangents, step
 by step from the last; what the weights get are then products over all steps at once. It imports
@@ -14,15 +14,16 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.kernels import memory
-from funcgrad.torch import lines
+from funcgrad.kernels.products import multiply
 from funcgrad.torch.flat import FLOATS
-from funcgrad.torch.matrix_products import times, write_product
+from funcgrad.torch.matrix_products import times
+from funcgrad.torch.recurrent_steps import run_backward, run_forward
 
 __all__ = ["Steps", "back", "forward", "suits"]
 
 ndarray = np.ndarray
 Raw = ndarray[Any, Any]
-FIRST_BIAS, SECOND_BIAS = 5, 6  # among the operands; what they get is the same
+FIRST_WEIGHT, FIRST_BIAS, SECOND_BIAS = 3, 5, 6  # among the operands; both biases get the same
 
 
 class Steps(NamedTuple):
@@ -44,32 +45,29 @@ def suits(xs: Sequence[Any]) -> bool:
     )
 
 
-def _order(count: int, reverse: bool) -> range:
-    return range(count - 1, -1, -1) if reverse else range(count)
-
-
 def forward(
     x: Raw, h: Raw, c: Raw, w_ih: Raw, w_hh: Raw, *biases: Raw, reverse: bool
 ) -> tuple[tuple[Raw, ...], Steps]:
     """The states after each step and the last ones, and what `back` needs."""
     count, (rows, size) = len(x), h.shape
     gates = memory.empty((count, rows, 4 * size), x.dtype)
-    write_product(x.reshape(-1, x.shape[2]), w_ih.T, gates.reshape(-1, 4 * size))
-    bias = biases[0] + biases[1] if biases else np.zeros(4 * size, x.dtype)
+    _write_affine(x.reshape(-1, x.shape[2]), w_ih.T, biases, gates.reshape(-1, 4 * size))
     cells = memory.empty((count + 1, rows, size), x.dtype)
     states = memory.empty((count + 1, rows, size), x.dtype)
     cells[0], states[0] = c, h
-    product = np.empty((rows, 4 * size), x.dtype)
-    turned = np.ascontiguousarray(w_hh.T)  # once for all steps
-    now, order = np.arange(count), _order(count, reverse)
-    arrays = (product, None), (bias, None), (cells, now), (gates, order), (cells, now + 1)
-    run = lines.steps_of_rows("lstm", [*arrays, (states, now + 1)])
-    for k in range(count):
-        write_product(states[k], turned, product)
-        run(k)
     steps = states[:0:-1] if reverse else states[1:]
+    run_forward(w_hh, cells, gates, states, reverse)
     found = steps.copy(), states[-1].copy(), cells[-1].copy()
     return found, Steps(gates, cells, states, reverse)
+
+
+def _write_affine(x: Raw, w: Raw, biases: Sequence[Raw], out: Raw) -> None:
+    """Write `x @ w` and the biases."""
+    bias = biases[0] + biases[1] if biases else None
+    if multiply(x, w, bias, out) is None:
+        np.matmul(x, w, out=out)
+        if bias is not None:
+            out += bias
 
 
 def back(
@@ -77,31 +75,26 @@ def back(
 ) -> list[Raw]:
     """The cotangents of the operands `wanted`, given those of the three results."""
     gates, cells, states, reverse = found
-    count, size = len(gates), states.shape[2]
+    size = states.shape[2]
     cotangents = memory.empty(gates.shape, gates.dtype)
-    none = np.zeros_like(states[0])
-    later = none.copy() if cts[1] is None else np.array(cts[1], order="C")
-    cell = none.copy() if cts[2] is None else np.array(cts[2], order="C")
+    later, cell = (np.zeros_like(states[0]) if c is None else np.array(c, order="C")
+                   for c in cts[1:])  # fmt: skip
     given = None if cts[0] is None else np.ascontiguousarray(cts[0])
-    w = np.ascontiguousarray(xs[4])
-    order = _order(count, not reverse)
-    now = np.arange(count - 1, -1, -1)
-    first = (none, None) if given is None else (given, order)
-    rest = (later, None), (gates, order), (cells, now + 1), (cells, now)
-    run = lines.steps_of_rows(
-        "lstm_backward", [first, *rest, (cotangents, order), (cell[None], np.zeros(count, int))]
-    )
-    for k, t in enumerate(order):
-        run(k)
-        write_product(cotangents[t], w, later)
+    run_backward(xs[4], given, gates, cells, cotangents, later, cell, reverse)
     flat = cotangents.reshape(-1, 4 * size)
     made: dict[int, Raw] = {}
+    if FIRST_WEIGHT in wanted and FIRST_BIAS in wanted:
+        x = xs[0].reshape(len(flat), -1)
+        sums = np.empty(4 * size, flat.dtype)
+        product = multiply(flat.T, x, sums=sums)
+        if product is not None:
+            made = {FIRST_WEIGHT: product, FIRST_BIAS: sums}
     for k in wanted:
         if k == SECOND_BIAS and FIRST_BIAS in made:
             made[k] = made[FIRST_BIAS].copy()
-        else:
+        elif k not in made:
             made[k] = _cotangent(k, found, xs, flat, later, cell)
-    return list(made.values())
+    return [made[k] for k in wanted]
 
 
 def _cotangent(k: int, found: Steps, xs: Sequence[Raw], flat: Raw, later: Raw, cell: Raw) -> Raw:
