@@ -34,6 +34,7 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     error,
     functions,
     gamma_functions,
+    hypergeometric,
     incomplete,
     integrals,
     native,

@@ -14,7 +14,17 @@ from typing import Any
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import divide, greater, isinf, negative, power, sign, sqrt, where
+from funcgrad.ops.arithmetic import (
+    divide,
+    greater,
+    isinf,
+    negative,
+    power,
+    sign,
+    sqrt,
+    trunc,
+    where,
+)
 from funcgrad.ops.bessel import far_or_near, far_quotient, modified
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.special.define import fixed, over, special, special_outputs
@@ -65,8 +75,8 @@ kv: Op = _of_order(
 )
 hankel1: Op = _of_order(sp.hankel1, lambda _, v, z: _half(hankel1, v, z, -1.0), complex_=True)
 hankel2: Op = _of_order(sp.hankel2, lambda _, v, z: _half(hankel2, v, z, -1.0), complex_=True)
-kn: Op = _of_whole_order(sp.kn, lambda _, n, x: negative(_half(kv, n, x, 1.0)))
-yn: Op = _of_whole_order(sp.yn, lambda _, n, x: _half(yv, n, x, -1.0))
+kn: Op = _of_whole_order(sp.kn, lambda _, n, x: negative(_half(kv, trunc(n), x, 1.0)))
+yn: Op = _of_whole_order(sp.yn, lambda _, n, x: _half(yv, trunc(n), x, -1.0))
 
 # Times exp(-|imag z|), exp(-|real z|), exp(z), exp(-iz) and exp(iz). The first two have no complex
 # derivative; of real numbers the first one is 1.

@@ -16,6 +16,7 @@ from funcgrad.ops.arithmetic import (
     divide,
     equal,
     hypot,
+    isinf,
     less,
     less_equal,
     logical_and,
@@ -152,16 +153,24 @@ def _root_slope(v: Any) -> Any:
     )
 
 
+def _boxcox_slope(logarithm: Any, p: Any) -> Any:
+    """That of (x^p - 1) / p by p; that of -1 / p where x is 0."""
+    none = isinf(logarithm) & less(logarithm * p, 0.0)
+    held = where(none, 0.0, logarithm)
+    inside = square(held) * exprel_slope(p * held)
+    return where(none, divide(1.0, square(where(none, p, 1.0))), inside)
+
+
 boxcox: Op = special(
     sp.boxcox,
     lambda _, x, p: power(x, p - 1.0),
-    lambda _, x, p: square(log(x)) * exprel_slope(p * log(x)),
+    lambda _, x, p: _boxcox_slope(log(x), p),
     ranges=[POSITIVE, WIDE],
 )
 boxcox1p: Op = special(
     sp.boxcox1p,
     lambda _, x, p: exp((p - 1.0) * log1p(x)),
-    lambda _, x, p: square(log1p(x)) * exprel_slope(p * log1p(x)),
+    lambda _, x, p: _boxcox_slope(log1p(x), p),
     ranges=[(-0.6, 2.0), WIDE],
 )
 inv_boxcox: Op = special(

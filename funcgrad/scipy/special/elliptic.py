@@ -18,6 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
+    equal,
     imag,
     less,
     maximum,
@@ -35,7 +36,7 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import arctan2, cos, exp, sin
 from funcgrad.scipy.special.define import special, special_outputs
 from funcgrad.scipy.special.gamma_functions import slope_of
-from funcgrad.scipy.special.integrals import hyp2f1
+from funcgrad.scipy.special.hypergeometric import hyp2f1
 
 SMALL = 0.1  # below it the series are taken
 PARAMETER = (0.15, 0.85)
@@ -155,13 +156,23 @@ def _first_kind(x: Any, y: Any, z: Any) -> Any:
 
 
 def _second_kind(x: Any, y: Any, z: Any) -> Any:
-    """The derivative of R_D by x, which is different from z (19.18.4 with 19.18.1)."""
-    return 0.5 * divide(elliprd(y, z, x) - elliprd(x, y, z), x - z)
+    """The derivative of R_D by x (19.18.4 with 19.18.1), by an integral where x is near z."""
+    near = less(absolute(x - z), SMALL * absolute(z))
+    apart = where(near, 2.0 * z, x)
+    formula = 0.5 * divide(elliprd(y, z, apart) - elliprd(apart, y, z), apart - z)
+    first, middle, last = (where(near, w, 1.0) for w in (x, y, z))
+    return where(near, _second_kind_integral(first, middle, last), formula)
+
+
+def _times(x: Any, slope: Any) -> Any:
+    """x times a derivative by x that is infinite at 0, where the product is 0."""
+    none = equal(x, 0.0)
+    return where(none, 0.0, x * where(none, 0.0, slope))
 
 
 def _second_kind_last(w: Any, x: Any, y: Any, z: Any) -> Any:
     """That by z: R_D is homogeneous of degree -3/2."""
-    moved = x * _second_kind(x, y, z) + y * _second_kind(y, x, z)
+    moved = _times(x, _second_kind(x, y, z)) + _times(y, _second_kind(y, x, z))
     return negative(divide(1.5 * w + moved, z))
 
 
@@ -181,26 +192,34 @@ elliprd: Op = special(
 )
 
 
-def _surface(x: Any, y: Any, z: Any) -> Any:
-    """The derivative of R_G by x."""
-    return 0.25 * elliprf(x, y, z) - x * divide(elliprd(y, z, x), 12.0)
+def _surface(w: Any, x: Any, y: Any, z: Any) -> Any:
+    """The derivative of R_G by x, which is √x / 2 where y and z are 0."""
+    alone = equal(y, 0.0) & equal(z, 0.0)
+    y = where(alone, 1.0, y)
+    found = 0.25 * elliprf(x, y, z) - _times(x, divide(elliprd(y, z, x), 12.0))
+    return where(alone, divide(w, 2.0 * x), found)
 
 
 elliprg: Op = special(
     sp.elliprg,
-    lambda _, x, y, z: _surface(x, y, z),
-    lambda _, x, y, z: _surface(y, z, x),
-    lambda _, x, y, z: _surface(z, x, y),
+    lambda w, x, y, z: _surface(w, x, y, z),
+    lambda w, x, y, z: _surface(w, y, z, x),
+    lambda w, x, y, z: _surface(w, z, x, y),
     ranges=[(0.2, 0.8), (1.0, 2.0), (3.0, 4.0)],
 )
 
 
 def _mean_slope(mean: Any, a: Any, b: Any) -> Any:
-    """The derivative by a of π s / (4 K(r²)), with s = a + b and r = (a - b) / s (19.8.5)."""
-    s = a + b
-    r = divide(a - b, s)
-    turned = _complete_slopes(square(r))[0] * 4.0 * r * divide(b, square(s))
-    return divide(mean, s) * (1.0 - mean * (4 / math.pi) * turned)
+    """The derivative by a of π b / (2 K(1 - a²/b²)), where a is the smaller one (19.8.5).
+
+    That by the larger one follows from it, since the mean is homogeneous.
+    """
+    swapped = less(absolute(b), absolute(a))
+    low, high = where(swapped, b, a), where(swapped, a, b)
+    ratio = divide(low, high)
+    slope = _km1_slope(ellipkm1(square(ratio)), square(ratio))
+    by_low = negative(square(divide(mean, high)) * (4 / math.pi) * ratio * slope)
+    return where(swapped, divide(mean - low * by_low, high), by_low)
 
 
 agm: Op = special(
@@ -222,7 +241,7 @@ def _degenerate(w: Any, x: Any, y: Any) -> Any:
 elliprc: Op = special(
     sp.elliprc,
     lambda w, x, y: _degenerate(w, x, y),
-    lambda w, x, y: negative(divide(0.5 * w + x * _degenerate(w, x, y), y)),
+    lambda w, x, y: negative(divide(0.5 * w + _times(x, _degenerate(w, x, y)), y)),
     ranges=[(0.2, 0.8), (1.0, 2.0)],
 )
 
@@ -253,6 +272,15 @@ def _integral(x: Any, y: Any, z: Any, p: Any) -> Any:
     t = _NODES * scale
     root = sqrt(t + x) * sqrt(t + y) * sqrt(t + z)
     return total(divide(1.5 * _STEP * t, root * (t + p)), -1)
+
+
+def _second_kind_integral(x: Any, y: Any, z: Any) -> Any:
+    """-3/4 ∫ dt / (√(t + x)³ √(t + y) √(t + z)³), likewise."""
+    scale = bind(STOP_GRADIENT, (_ray(x, y, z),))
+    x, y, z, scale = (reshape(w, (*type_of(w).shape, 1)) for w in (x, y, z, scale))
+    t = _NODES * scale
+    root = sqrt(t + x) * sqrt(t + y) * sqrt(t + z)
+    return total(divide(-0.75 * _STEP * t, root * (t + x) * (t + z)), -1)
 
 
 def _ordered(a: Any, b: Any) -> tuple[Any, Any]:

@@ -57,7 +57,7 @@ def _smirnov_derivative(n: Any, x: Any, order: int) -> Any:
     The term of j = 0 is (1-x)^n. Of the others, w = C(n, j) A^(j-1) B^(n-j) has w' = q w with
     q = (j-1)/A - (n-j)/B, of which the large parts cancel: they are left out.
     """
-    n, x = np.asarray(n, float)[..., None], np.asarray(x, float)[..., None]
+    n, x = np.trunc(np.asarray(n, float))[..., None], np.asarray(x, float)[..., None]
     j = np.arange(1.0, max(float(np.max(n, initial=1.0)), 2.0))
     a = x + j / n
     b = 1.0 - a

@@ -19,6 +19,8 @@ from funcgrad.ops.arithmetic import (
     less,
     less_equal,
     logical_and,
+    logical_not,
+    logical_or,
     negative,
     power,
     square,
@@ -111,12 +113,14 @@ loggamma: Op = special(sp.loggamma, lambda _, x: psi(x), ranges=[POSITIVE])
 gamma: Op = special(sp.gamma, lambda y, x: y * psi(x), ranges=[POSITIVE])
 
 
-def _less(a: Any, b: Any) -> Any:
+def psi_gap(a: Any, b: Any) -> Any:
     """ψ(a) - ψ(a + b), by Taylor's series where `b` is so small that digits would cancel."""
     near = less(absolute(b), 1e-5 * absolute(a))
     x, h = where(near, a, 1.0), where(near, b, 0.0)
     series = polygamma(1, x) + h * (0.5 * polygamma(2, x) + h * polygamma(3, x) / 6.0)
-    return where(near, negative(h) * series, psi(a) - psi(a + b))
+    poles = logical_and(_is_pole(a), _is_pole(a + b))  # whose parts in the two are the same
+    low, high = where(poles, 1.0 - a, a), where(poles, 1.0 - a - b, a + b)
+    return where(near, negative(h) * series, psi(low) - psi(high))
 
 
 def _is_pole(x: Any) -> Any:
@@ -132,16 +136,26 @@ def _reciprocal_slope(y: Any, x: Any) -> Any:
 
 
 rgamma: Op = special(sp.rgamma, lambda y, x: _reciprocal_slope(y, x), ranges=[POSITIVE])
+
+
+def _beta_slope(y: Any, a: Any, b: Any) -> Any:
+    """Γ(a) Γ(b) times that of 1 / Γ(a + b) where this is 0."""
+    zero = logical_and(_is_pole(a + b), logical_not(logical_or(_is_pole(a), _is_pole(b))))
+    first, last = where(zero, a, 1.0), where(zero, b, 1.0)
+    there = gamma(first) * gamma(last) * _reciprocal_slope(0.0, where(zero, a + b, 0.0))
+    return where(zero, there, y * psi_gap(a, where(zero, 0.5 - a, b)))
+
+
 beta: Op = special(
     sp.beta,
-    lambda y, a, b: y * _less(a, b),
-    lambda y, a, b: y * _less(b, a),
+    lambda y, a, b: _beta_slope(y, a, b),
+    lambda y, a, b: _beta_slope(y, b, a),
     ranges=[POSITIVE, POSITIVE],
 )
 betaln: Op = special(
     sp.betaln,
-    lambda _, a, b: _less(a, b),
-    lambda _, a, b: _less(b, a),
+    lambda _, a, b: psi_gap(a, b),
+    lambda _, a, b: psi_gap(b, a),
     ranges=[POSITIVE, POSITIVE],
 )
 
@@ -156,7 +170,7 @@ def _at_pole(n: Any, k: Any, x: Any, pole: Any) -> Any:
 def _binom_by_n(y: Any, n: Any, k: Any) -> Any:
     left = n - k + 1.0
     pole = logical_and(_is_pole(left), n >= 0.0)
-    inside = negative(y) * _less(where(pole, 1.0, left), k)
+    inside = negative(y) * psi_gap(where(pole, 1.0, left), k)
     return where(pole, _at_pole(n, k, left, pole), inside)
 
 
@@ -178,7 +192,7 @@ binom: Op = special(
 )
 poch: Op = special(
     sp.poch,
-    lambda y, z, m: negative(y) * _less(z, m),
+    lambda y, z, m: negative(y) * psi_gap(z, m),
     lambda y, z, m: y * psi(z + m),
     ranges=[POSITIVE, POSITIVE],
 )

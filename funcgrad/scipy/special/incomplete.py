@@ -25,6 +25,7 @@ from funcgrad.ops.arithmetic import (
     sign,
     sqrt,
     square,
+    trunc,
     where,
 )
 from funcgrad.ops.transcendental import exp, log, log1p
@@ -33,7 +34,8 @@ from funcgrad.scipy.special.bessel import ive
 from funcgrad.scipy.special.define import special
 from funcgrad.scipy.special.differences import above, by_differences, mild
 from funcgrad.scipy.special.elementary import xlog1py, xlogy
-from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi
+from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi, psi_gap
+from funcgrad.scipy.special.hypergeometric import hyp0f1
 
 SHAPE = (0.4, 3.0)
 UNIT = (0.1, 0.9)
@@ -180,8 +182,7 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
 
 def _scores(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
     """The derivatives of the logarithm of the density by a and b."""
-    both = psi(a + b)
-    return log(x) - psi(a) + both, log1p(negative(x)) - psi(b) + both
+    return log(x) - psi_gap(a, b), log1p(negative(x)) - psi_gap(b, a)
 
 
 def _second(name: str, i: int, j: int) -> Any:
@@ -267,7 +268,14 @@ btdtrib: Op = special(
 
 
 def _binomial_density(k: Any, n: Any, p: Any) -> Any:
-    return beta_density(floor(k) + 1.0, n - floor(k), p)
+    """The density by p; 0 of no successes and of no failures, whose probabilities are 0 and 1."""
+    first, last = floor(k) + 1.0, trunc(n) - floor(k)
+    there = greater(first, 0.0) & greater(last, 0.0)
+    return where(there, beta_density(where(there, first, 1.0), where(there, last, 1.0), p), 0.0)
+
+
+def _negative_binomial_density(k: Any, n: Any, p: Any) -> Any:
+    return beta_density(trunc(n), trunc(k) + 1.0, p)
 
 
 # Binomial I(1-p; n-k, k+1), negative binomial I(p; n, k+1)
@@ -292,21 +300,21 @@ nbdtr: Op = special(
     sp.nbdtr,
     0,
     0,
-    lambda _, k, n, p: beta_density(n, k + 1.0, p),
+    lambda _, k, n, p: _negative_binomial_density(k, n, p),
     ranges=[COUNTS, [2, 3], UNIT],
 )
 nbdtrc: Op = special(
     sp.nbdtrc,
     0,
     0,
-    lambda _, k, n, p: negative(beta_density(n, k + 1.0, p)),
+    lambda _, k, n, p: negative(_negative_binomial_density(k, n, p)),
     ranges=[COUNTS, [2, 3], UNIT],
 )
 nbdtri: Op = special(
     sp.nbdtri,
     0,
     0,
-    lambda p, k, n, _: divide(1.0, beta_density(n, k + 1.0, p)),
+    lambda p, k, n, _: divide(1.0, _negative_binomial_density(k, n, p)),
     ranges=[COUNTS, [2, 3], UNIT],
 )
 
@@ -371,14 +379,14 @@ def f_density(n: Any, d: Any, x: Any) -> Any:
 
 
 def f_slopes(n: Any, d: Any, x: Any) -> tuple[Any, Any, Any]:
-    """The derivatives of I(n/2, d/2, z) by n, d and x."""
-    z = divide(n * x, d + n * x)
+    """The derivatives of I(n/2, d/2, z) by n, d and x; near z = 1 by that of 1 - z."""
+    z, rest = divide(n * x, d + n * x), divide(d, d + n * x)
+    high = greater(z, 0.5)
+    low, top = where(high, 0.5, z), where(high, rest, 0.5)
+    by_n = where(high, negative(beta_b(0.5 * d, 0.5 * n, top)), beta_a(0.5 * n, 0.5 * d, low))
+    by_d = where(high, negative(beta_a(0.5 * d, 0.5 * n, top)), beta_b(0.5 * n, 0.5 * d, low))
     density = f_density(n, d, x)
-    return (
-        0.5 * beta_a(0.5 * n, 0.5 * d, z) + density * x * d,
-        0.5 * beta_b(0.5 * n, 0.5 * d, z) - density * n * x,
-        density * n * d,
-    )
+    return 0.5 * by_n + density * x * d, 0.5 * by_d - density * n * x, density * n * d
 
 
 def _f_inverse(n: Any, d: Any, x: Any, which: int) -> Any:
@@ -412,11 +420,14 @@ fdtri: Op = special(
 
 
 def chndtr_density(x: Any, k: Any, nc: Any) -> Any:
-    """By a Bessel function that is scaled, so that nothing overflows."""
-    root, spread = sqrt(x), sqrt(nc)
+    """By a Bessel function that is scaled, so that nothing overflows; near nc = 0 by its series."""
+    far = greater(nc * x, 1.0)
+    central = gamma_density(0.5 * k, 0.5 * x)
+    near = 0.5 * central * exp(-0.5 * nc) * hyp0f1(0.5 * k, 0.25 * where(far, 0.0, nc * x))
+    root, spread = sqrt(where(far, x, 1.0)), sqrt(where(far, nc, 1.0))
     power = xlogy(0.5 * k - 1.0, divide(root, spread))
     scaled = ive(0.5 * k - 1.0, root * spread)
-    return 0.5 * exp(-0.5 * square(root - spread) + power) * scaled
+    return where(far, 0.5 * exp(-0.5 * square(root - spread) + power) * scaled, near)
 
 
 chndtr_df = by_differences(lambda *xs: chndtr(*xs), 1, lambda *xs: above(xs[1], mild(*xs)))

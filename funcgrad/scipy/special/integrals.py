@@ -1,7 +1,6 @@
-"""Exponential and trigonometric integrals, hypergeometric functions, and Lambert's W.
+"""Exponential and trigonometric integrals, Lambert's W, and parabolic cylinder functions.
 
-Derivatives of hypergeometric functions by their parameters are differences of values
-(`differences.py`).
+Derivatives of the last by their parameter are differences of values (`differences.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
@@ -21,13 +19,13 @@ from funcgrad.ops.arithmetic import (
     less,
     negative,
     square,
+    trunc,
     where,
 )
-from funcgrad.ops.arithmetic.select import real
 from funcgrad.ops.pointwise import sinc
 from funcgrad.ops.transcendental import cos, exp, log1p
 from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
-from funcgrad.scipy.special.differences import above, by_differences, from_poles, mild
+from funcgrad.scipy.special.differences import by_differences, mild
 from funcgrad.scipy.special.elementary import exprel
 
 POSITIVE = (0.4, 3.0)
@@ -41,6 +39,7 @@ expi: Op = special(sp.expi, lambda _, x: divide(exp(x), x), ranges=[POSITIVE], c
 
 def _expn_slope(n: Any, x: Any) -> Any:
     """-E of the order below; that of order -1 is written out."""
+    n = trunc(n)  # SciPy's value rounds it so
     first = equal(n, 0)
     below = negative(expn(where(first, 1, n) - 1, x))
     return where(first, negative(divide(exp(negative(x)) * (1.0 + divide(1.0, x)), x)), below)
@@ -100,78 +99,7 @@ lambert: Op = special(
 )
 
 
-# -------------------------------------------------------------------------- hypergeometric
-
-
-def _mild_from_poles(k: int) -> Callable[..., Any]:
-    """The step by operand `k`, with poles where that is 0, -1, -2, …"""
-    return lambda *xs: from_poles(xs[k], mild(*xs))
-
-
-def _mild_above(k: int) -> Callable[..., Any]:
-    return lambda *xs: above(xs[k], mild(*xs))
-
-
-hyp0f1: Op = special(
-    sp.hyp0f1,
-    by_differences(lambda v, z: hyp0f1(v, z), 0, _mild_from_poles(0)),
-    lambda _, v, z: divide(hyp0f1(v + 1.0, z), v),
-    ranges=[POSITIVE, UNIT],
-    complex_=[1],
-)
-
-
-def _kummer(a: Any, b: Any, z: Any) -> Any:
-    """₁F₁ by SciPy's function of a complex argument: that of a real one has no digit in places."""
-    if type_of(z).dtype.kind == "c":
-        return hyp1f1(a, b, z)
-    return real(hyp1f1(a, b, z + 0j))
-
-
-hyp1f1: Op = special(
-    sp.hyp1f1,
-    by_differences(_kummer, 0, mild),
-    by_differences(_kummer, 1, _mild_from_poles(1)),
-    lambda _, a, b, z: divide(a, b) * hyp1f1(a + 1.0, b + 1.0, z),
-    ranges=[POSITIVE, POSITIVE, UNIT],
-    complex_=[2],
-)
-
-
-def _gauss(a: Any, b: Any, c: Any, z: Any) -> Any:
-    return hyp2f1(a, b, c, z)
-
-
-hyp2f1: Op = special(
-    sp.hyp2f1,
-    by_differences(_gauss, 0, mild),
-    by_differences(_gauss, 1, mild),
-    by_differences(_gauss, 2, _mild_from_poles(2)),
-    lambda _, a, b, c, z: divide(a * b, c) * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
-    ranges=[POSITIVE, POSITIVE, (3.0, 5.0), (-0.6, 0.6)],
-    complex_=[3],
-)
-hyperu: Op = special(
-    sp.hyperu,
-    by_differences(lambda *xs: hyperu(*xs), 0, mild),
-    by_differences(lambda *xs: hyperu(*xs), 1, mild),
-    lambda _, a, b, x: negative(a) * hyperu(a + 1.0, b + 1.0, x),
-    ranges=[POSITIVE, POSITIVE, POSITIVE],
-)
-wright_bessel: Op = special(
-    sp.wright_bessel,
-    by_differences(lambda *xs: wright_bessel(*xs), 0, _mild_above(0)),
-    by_differences(lambda *xs: wright_bessel(*xs), 1, _mild_above(1)),
-    lambda _, a, b, x: wright_bessel(a, b + a, x),
-    ranges=[POSITIVE, POSITIVE, POSITIVE],
-)
-log_wright_bessel: Op = special(
-    sp.log_wright_bessel,
-    by_differences(lambda *xs: log_wright_bessel(*xs), 0, _mild_above(0)),
-    by_differences(lambda *xs: log_wright_bessel(*xs), 1, _mild_above(1)),
-    lambda y, a, b, x: exp(log_wright_bessel(a, b + a, x) - y),
-    ranges=[POSITIVE, POSITIVE, POSITIVE],
-)
+# ------------------------------------------------------------------------ parabolic cylinders
 
 
 def _parabolic(ufunc: Any, factor: Callable[..., Any], x: Range) -> tuple[Op, ...]:

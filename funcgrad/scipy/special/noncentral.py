@@ -13,14 +13,18 @@ import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import divide, negative, sqrt, square
+from funcgrad.core.tracer import bind, type_of
+from funcgrad.ops.arithmetic import absolute, divide, less, maximum, negative, sqrt, square, where
+from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import exp, log
+from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special.define import special
 from funcgrad.scipy.special.differences import above, along, by_differences, mild
 from funcgrad.scipy.special.elementary import xlogy
 from funcgrad.scipy.special.error import ndtr
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln, slope_of
+from funcgrad.scipy.special.hypergeometric import hyp1f1
 from funcgrad.scipy.special.incomplete import (
     beta_a,
     beta_b,
@@ -32,7 +36,6 @@ from funcgrad.scipy.special.incomplete import (
     gamma_a,
     gamma_density,
 )
-from funcgrad.scipy.special.integrals import hyp1f1
 
 UNIT = (0.2, 0.8)
 MANY, MORE = (3.0, 5.0), (4.0, 6.0)  # degrees of freedom
@@ -40,23 +43,36 @@ MANY, MORE = (3.0, 5.0), (4.0, 6.0)  # degrees of freedom
 
 # ------------------------------------------------------------------------ non-central t
 
-_STEP = 0.08
-_NODES = np.arange(-6.0, 10.0, _STEP)
+_COUNT = 800
 
 
 def _nct(v: Any, mu: Any, t: Any) -> Any:
     """E Φ(t s - mu), where v s² has the chi-square distribution of v degrees of freedom.
 
-    By the trapezoidal rule in x, with log s = (x + 1 - exp(-x)) / sqrt(1 + v): the integrand and
-    all its derivatives vanish at both ends, so the error is that of rounding.
+    By the trapezoidal rule in log s, between ends at which the integrand and all its derivatives
+    vanish, so that the error is that of rounding. Of few degrees of freedom the mass is where t s
+    is nothing, and Φ(-mu) is taken out. NaN of a large `mu` and few degrees of freedom.
     """
-    v, mu, t = along(v), along(mu), along(t)
-    scale = divide(1.0, sqrt(1.0 + v))
-    u = (_NODES + 1.0 - np.exp(-_NODES)) * scale
-    weight = _STEP * (1.0 + np.exp(-_NODES)) * scale
+    few = less(v, 0.5)
+    low, high = _ends(v, t, few)
+    step = along(divide(high - low, _COUNT))
+    u = along(low) + step * np.arange(_COUNT)
+    few, v, mu, t = along(few), along(v), along(mu), along(t)
     peak = math.log(2) + 0.5 * v * log(0.5 * v) - gammaln(0.5 * v)
     density = exp(peak + v * u - 0.5 * v * exp(2.0 * u))
-    return total(ndtr(t * exp(u) - mu) * density * weight, -1)
+    there = where(few, ndtr(negative(mu)), 0.0)
+    fine = less(step * maximum(absolute(mu), 1.0), 0.6)  # else it steps over the rise of Φ
+    found = total((ndtr(t * exp(u) - mu) - there) * density * where(fine, step, math.nan), -1)
+    return found + reshape(there, type_of(found).shape)
+
+
+def _ends(v: Any, t: Any, few: Any) -> tuple[Any, Any]:
+    """Below and above them there is no mass of log s."""
+    spread = divide(8.0, sqrt(v + 1.0))
+    behind = where(few, 40.0 + log1p(absolute(t)), divide(40.0, v))
+    low = negative(behind) - spread
+    high = 0.5 * log1p(divide(100.0, v) + divide(20.0, sqrt(v)))
+    return bind(STOP_GRADIENT, (low,)), bind(STOP_GRADIENT, (high,))
 
 
 _BY_DF, _BY_SHIFT, _BY_T = (slope_of(_nct, k) for k in range(3))

@@ -111,9 +111,15 @@ def _beta_parts(a: Any, b: Any, x: Any, weight: Callable[[Any, Any], Any]) -> An
     return np.where((x > 0) & (x < 1), found, np.where(np.isnan(x), np.nan, 0.0))
 
 
+def _psi_gap(a: Any, b: Any) -> Any:
+    """ψ(a) - ψ(a + b), by Taylor's series where the two are equal but for their last digits."""
+    series = b * (sp.polygamma(1, a) + b * (sp.polygamma(2, a) / 2 + b * sp.polygamma(3, a) / 6))
+    return np.where(b < 1e-5 * a, -series, sp.psi(a) - sp.psi(a + b))
+
+
 def _centred(a: Any, b: Any) -> tuple[Any, Any]:
     """The scores of `a` and `b`: log t and log(1 - t) less their means."""
-    of_a, of_b = sp.psi(a) - sp.psi(a + b), sp.psi(b) - sp.psi(a + b)
+    of_a, of_b = _psi_gap(a, b), _psi_gap(b, a)
     return (lambda low, _: low - of_a), (lambda _, high: high - of_b)
 
 

@@ -28,20 +28,30 @@ PARAMETER = (0.5, 2.0)
 
 
 def _polynomial(
-    ufunc: Any, slope: Callable[..., Any], parameters: int = 0, x: Range = INSIDE
+    ufunc: Any,
+    slope: Callable[..., Any],
+    parameters: int = 0,
+    x: Range = INSIDE,
+    poles: Callable[..., Any] = lambda n, *_: (n + 1.0,),
 ) -> Op:
-    """The polynomial `ufunc(n, *parameters, x)`, with its slope where n is not 0."""
-    by = [by_differences(lambda *xs: op(*xs), k, _steps(k)) for k in range(1 + parameters)]
+    """The polynomial `ufunc(n, *parameters, x)`, with its slope where n is not 0.
+
+    `poles` tells the operands of the gamma functions above the line.
+    """
+    by = [by_differences(lambda *xs: op(*xs), k, _steps(k, poles)) for k in range(1 + parameters)]
     ranges: Sequence[Range] = [BETWEEN, *[PARAMETER] * parameters, x]
     op: Op = special(ufunc, *by, _masked(slope, 1 + parameters), ranges=ranges)
     return op
 
 
-def _steps(k: int) -> Callable[..., Any]:
-    """The step by the degree, or by a parameter: with poles at the degree's negative, and below."""
+def _steps(k: int, poles: Callable[..., Any]) -> Callable[..., Any]:
+    """The step by the degree, or by a parameter: with poles at -1, -2, … and of gamma functions."""
 
     def step(*xs: Any) -> Any:
-        return from_poles(xs[k] + 1.0, mild(*xs)) if k else mild(*xs, math.pi)
+        found = mild(*xs) if k else mild(*xs, math.pi)
+        for x in (*poles(*xs[:-1]), *([xs[k] + 1.0] if k else [])):
+            found = from_poles(x, found)
+        return found
 
     return step
 
@@ -72,16 +82,19 @@ eval_gegenbauer: Op = _polynomial(
     sp.eval_gegenbauer,
     lambda n, a, x: 2.0 * a * eval_gegenbauer(n - 1, a + 1.0, x),
     1,
+    poles=lambda n, a: (0.5 * (n + 2.0 * a), n + 2.0 * a, 2.0 * a, a + 0.5),
 )
 eval_jacobi: Op = _polynomial(
     sp.eval_jacobi,
     lambda n, a, b, x: 0.5 * (n + a + b + 1.0) * eval_jacobi(n - 1, a + 1.0, b + 1.0, x),
     2,
+    poles=lambda n, a, b: (n + a + 1.0,),
 )
 eval_genlaguerre: Op = _polynomial(
     sp.eval_genlaguerre,
     lambda n, a, x: -1.0 * eval_genlaguerre(n - 1, a + 1.0, x),
     1,
+    poles=lambda n, a: (n + a + 1.0,),
 )
 eval_laguerre: Op = _polynomial(
     sp.eval_laguerre, lambda n, x: -1.0 * eval_genlaguerre(n - 1, 1.0, x)
@@ -129,6 +142,7 @@ eval_sh_jacobi: Op = _polynomial(
     lambda n, p, q, x: n * eval_sh_jacobi(n - 1, p + 2.0, q + 1.0, x),
     2,
     x=(0.1, 0.9),
+    poles=lambda n, p, q: (n + 1.0, n + p, n + p - q + 1.0, 2.0 * n + p, p - q + 1.0, q),
 )
 lpmv: Op = special(
     sp.lpmv,
