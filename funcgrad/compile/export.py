@@ -226,6 +226,7 @@ def _header(name: str, functions: Sequence[Function], sizes: Sequence[int], targ
 #define {guard}
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus

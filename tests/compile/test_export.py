@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import inspect
+import pathlib
 import re
 import shutil
 import subprocess
@@ -365,3 +366,52 @@ def test_buffers_of_the_program(tmp_path):
 
     made = fg.jit(f).export(tmp_path / "made", normal(4), derivatives="grad", shared=False)
     assert made.object.stat().st_size > 0
+
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "export.md"
+
+
+def program_of_the_page(language, with_text):
+    """The program in this language that the page shows."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (found,) = (block for block in blocks if with_text in block)
+    return found
+
+
+@pytest.fixture
+def chain(tmp_path):
+    """The files that the programs of the page are for."""
+    source = program_of_the_page("python", "def energy").partition("folder = ")[2]
+    names = {"np": np, "fg": fg}
+    exec(re.search(r"def energy.*?\n\n", source, re.DOTALL).group(), names)
+    export = fg.jit(names["energy"]).export
+    export(tmp_path / "chain", np.ones(5), 2.0, derivatives="grad", shared=False)
+    return tmp_path
+
+
+def printed(folder, *command):
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+@needs_compiler
+def test_the_program_of_the_page_in_c(chain):
+    (chain / "main.c").write_text(program_of_the_page("c", "int main"))
+    strict = ("-Wall", "-Wextra", "-Werror")
+    printed(chain, COMPILER, *strict, "main.c", "chain.o", "-lm", "-o", "main")
+    assert printed(chain, "./main") == ["0.5", "2"]
+
+
+@pytest.mark.skipif(shutil.which("gfortran") is None, reason="there is no Fortran compiler")
+def test_the_program_of_the_page_in_fortran(chain):
+    (chain / "main.f90").write_text(program_of_the_page("fortran", "program main"))
+    printed(chain, "gfortran", "-Wall", "main.f90", "chain.o", "-lm", "-o", "main")
+    assert printed(chain, "./main") == ["0.50", "2.00"]
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R")
+def test_the_program_of_the_page_in_r(chain):
+    (chain / "glue.c").write_text(program_of_the_page("c", "void chain"))
+    (chain / "use.R").write_text(program_of_the_page("r", "dyn.load"))
+    printed(chain, "R", "CMD", "SHLIB", "glue.c", "chain.o")
+    assert printed(chain, "Rscript", "use.R") == ["[1]", "0.5", "2.0"]
