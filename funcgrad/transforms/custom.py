@@ -18,7 +18,7 @@ from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import CustomRuleError, OperandError, located
+from funcgrad.errors import CustomRuleError, OperandError, TreeError, located
 from funcgrad.ops.arithmetic import add
 from funcgrad.ops.shape import broadcast_as, zeros
 from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
@@ -309,13 +309,15 @@ def _flat_cotangents(
             continue
         found, got = tree.flatten(c)
         if got != part:
-            raise CustomRuleError(
-                located(
-                    f"the backward rule of {name} returned the tree {got} for argument {k}, which "
-                    f"has {part}"
+            found, filled = tree.flatten(_filled(c, part))
+            if filled != part:
+                raise CustomRuleError(
+                    located(
+                        f"the backward rule of {name} returned the tree {got} for argument {k}, "
+                        f"which has {part}"
+                    )
                 )
-            )
-        out.extend(None if isinstance(f, SymbolicZero) else f for f in found)
+        out.extend(None if f is _NONE or isinstance(f, SymbolicZero) else f for f in found)
     for i, (c, aval) in enumerate(zip(out, types, strict=True)):
         if c is None:
             continue
@@ -324,6 +326,19 @@ def _flat_cotangents(
             continue
         out[i] = _checked(c, aval, f"the backward rule of {name}")
     return out
+
+
+_NONE = object()
+
+
+def _filled(c: Any, part: tree.TreeDef) -> Any:
+    """`c` with leaves where it says None for a whole branch of an argument."""
+    whole = tree.unflatten(part, [_NONE] * part.size)
+    is_none = lambda x: x is None
+    try:
+        return tree.map(lambda x, branch: branch if x is None else x, c, whole, is_leaf=is_none)
+    except TreeError:
+        return c
 
 
 def _checked(c: Any, aval: ArrayType, what: str) -> Array:

@@ -310,3 +310,17 @@ def test_forward_mode_may_be_stated_beside_reverse_mode():
         np.stack([x, x]), np.stack([t, t])
     )
     np.testing.assert_array_equal(rows, 10.0 * np.stack([t, t]))
+
+
+def test_a_cotangent_of_none_stands_for_a_whole_branch():
+    f = fg.custom_vjp(lambda t: t["a"] * t["b"][0] + t["b"][1])
+
+    def rule(found):
+        f.defvjp(lambda t: (f(t), t), lambda t, g: (found(t, g),))
+        return fg.grad(lambda t: f(t))({"a": 2.0, "b": (3.0, 4.0)})
+
+    assert rule(lambda t, g: {"a": 5.0 * g, "b": None}) == {"a": 5.0, "b": (0.0, 0.0)}
+    assert rule(lambda t, g: {"a": None, "b": (g, None)}) == {"a": 0.0, "b": (1.0, 0.0)}
+    for wrong in ({"a": None}, {"a": (None,), "b": None}, {"a": 1.0, "b": 2.0}):
+        with pytest.raises(CustomRuleError, match="returned the tree"):
+            rule(lambda t, g, wrong=wrong: wrong)
