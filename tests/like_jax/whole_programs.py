@@ -1,9 +1,9 @@
 """Whole programs in the words that JAX and funcgrad share, each an expression.
 
-What they are about stands at the edge of what the other files draw: axes counted from the end, trees
-with None and with nothing in them, whole numbers and bools beside what is differentiated, keywords
-and defaults, functions that close over values of the transforms around them, rules of the program in
-loops.
+What they are about stands at the edge of what the other files draw: axes counted from the end,
+trees with None and with nothing in them, whole numbers and bools beside what is differentiated,
+keywords and defaults, functions that close over values of the transforms around them, rules of
+the program in loops.
 """
 
 SHARED = """
