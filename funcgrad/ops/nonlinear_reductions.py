@@ -58,7 +58,7 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import flip, reshape, transpose
 from funcgrad.ops.sums import counted, mean, sum, wide
 
-__all__ = ["graded", "max", "min", "prod", "std", "var"]
+__all__ = ["graded", "max", "min", "prod", "prod_partial", "std", "var"]
 
 # ------------------------------------------------- reductions stated by a partial derivative
 
@@ -205,7 +205,7 @@ def _others(x: Array, axes: Axes) -> Array:
     return transpose(reshape(multiply(ahead, behind), moved), back)
 
 
-def _prod_partial(
+def prod_partial(
     _: Any, x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any, initial: Any
 ) -> tuple[Any, Any]:
     chosen = mask_of(x, mask)
@@ -218,7 +218,7 @@ PROD = graded(
     "prod",
     _prod,
     np.prod,
-    _prod_partial,
+    prod_partial,
     with_samples(
         standard_samples(dtype=None, initial=None),
         Sample((COMPLEX,), {**ROWS, "dtype": None, "initial": None}),

@@ -40,7 +40,7 @@ from funcgrad.ops.shape import reshape, transpose
 from funcgrad.ops.singular import SVD, values_pulled
 from funcgrad.ops.sums import sum as sum_
 
-__all__ = ["norm"]
+__all__ = ["NORM", "norm"]
 
 
 def _norm_impl(x: Any, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:

@@ -29,6 +29,7 @@ from funcgrad.torch.operations.record import (
     same,
 )
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.operations.restated import restated
 from funcgrad.torch.tensor_arrays import unknown
 from funcgrad.transforms.batch import BatchTracer
 
@@ -111,7 +112,9 @@ def _invert(input: Tensor) -> Tensor:
     return found
 
 
-NEXTAFTER = Zeroing("nextafter", pointwise.nextafter)
+NEXTAFTER = Zeroing(  # PyTorch's takes what is equal for one that stands still
+    "nextafter", restated(pointwise.nextafter, lambda _, x, y: a.not_equal(x, y), 0)
+)
 
 
 nextafter = op(

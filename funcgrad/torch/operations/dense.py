@@ -56,7 +56,7 @@ def dense_or(
 ) -> Callable[..., Any]:
     """`core`, a primitive: one node; where dtype or layout ask for more, a `dense_composite`."""
     composite = dense_composite(name, core, wider, linear)
-    LAID.add(PRIMITIVES[core.__name__])
+    LAID.add(getattr(core, "primitive", None) or PRIMITIVES[core.__name__])
 
     def function(*xs: Any, **params: Any) -> Any:
         plain = dtype_of(xs[0]) not in wider and _is_dense(xs[0])

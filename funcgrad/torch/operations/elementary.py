@@ -19,6 +19,7 @@ from funcgrad.torch.operations.common import Zeroing, install
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import alias, common, floats, in_place, node, op
 from funcgrad.torch.operations.requirements import requirements
+from funcgrad.torch.operations.restated import restated
 
 __all__ = [
     "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "arccos", "arccos_",
@@ -67,8 +68,16 @@ _check_real = requirements("input", """
 """)  # fmt: skip
 
 
+def _slope_of_size(y: Array, x: Array) -> Array:
+    """Of a NaN 0, as of what has no sign."""
+    if dtype_of(x).kind != "c":
+        return a.where(a.isnan(x), 0.0, a.sign(x))
+    return a.where(a.equal(y, 0), 0.0, a.divide(a.conjugate(x), a.where(a.equal(y, 0), 1.0, y)))
+
+
+ABS = restated(a.absolute, _slope_of_size)
 abs = op(
-    "abs", ONE, core=a.absolute, node="Abs", saves="self", bends="Mul",
+    "abs", ONE, core=ABS, node="Abs", saves="self", bends="Mul",
     refuses={"b": "abs_cpu"}, before_change=_check_real,
 )  # fmt: skip
 absolute = alias("absolute", abs)
@@ -103,8 +112,22 @@ def _complex_log_sum(x: Array, y: Array) -> Array:
 COMPLEX_LOG_SUM = Composite("logaddexp", _complex_log_sum)
 
 
+# equal infinities have no share in their sum
+LOG_SUM = restated(
+    logistic.logaddexp,
+    lambda _, x, y: logistic.expit(a.subtract(x, y)),
+    lambda _, x, y: logistic.expit(a.subtract(y, x)),
+)
+LN2 = float(np.log(2.0))
+LOG_SUM_2 = restated(
+    logistic.logaddexp2,
+    lambda _, x, y: logistic.expit(a.multiply(LN2, a.subtract(x, y))),
+    lambda _, x, y: logistic.expit(a.multiply(LN2, a.subtract(y, x))),
+)
+
+
 def _log_sum(x: Array, y: Array) -> Array:
-    return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else logistic.logaddexp)(x, y)
+    return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else LOG_SUM)(x, y)
 
 
 logaddexp = op(
@@ -112,10 +135,15 @@ logaddexp = op(
     refuses={"biu": "logaddexp_cpu"}, variants="method",
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", TWO, core=logistic.logaddexp2, promote=common, node="Logaddexp2",
+    "logaddexp2", TWO, core=LOG_SUM_2, promote=common, node="Logaddexp2",
     saves="self other", refuses={"biuc": "logaddexp2_cpu"}, variants="method",
 )  # fmt: skip
-COPYSIGN = Zeroing("copysign", a.copysign)
+OF_SIGN = restated(  # the quotient, which of infinities is none
+    a.copysign,
+    lambda z, x, _: a.where(a.equal(x, 0), 0.0, a.divide(z, a.where(a.equal(x, 0), 1.0, x))),
+    0,
+)
+COPYSIGN = Zeroing("copysign", OF_SIGN)
 copysign = op(
     "copysign", f"{TWO} | input, Number other, *, out", core=COPYSIGN, promote=floats,
     node=node("Copysign", "result self", bends=("MulBackward0", ((0, (0, 1)),))),

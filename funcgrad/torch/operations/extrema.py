@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
-from funcgrad.ops import constant, nonlinear_reductions, order
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import constant, nonlinear_reductions, order, sums
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.memory_formats import dense
@@ -27,7 +29,9 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.elements_at_positions import picked
+from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, node, operation, refuse
+from funcgrad.torch.operations.restated import restated_reduction
 
 __all__ = [
     "amax", "amin", "aminmax", "argmax", "argmin", "cummax", "cummin", "max", "min",
@@ -89,6 +93,35 @@ max = _extremum("max", nonlinear_reductions.max, constant.argmax, selection.maxi
 min = _extremum("min", nonlinear_reductions.min, constant.argmin, selection.minimum)
 
 
+def _count_of_ties(
+    y: Array, x: Array, *, axes: Any, keepdims: bool, initial: Any
+) -> tuple[None, Array]:
+    """Those equal to the extremum share; to a NaN nothing is, so that no share is a number."""
+    chosen = a.cast(a.equal(x, y), dtype_of(x) if dtype_of(x).kind == "f" else np.float64)
+    return None, a.divide(chosen, sums.sum(chosen, axes, keepdims=True))
+
+
+def _known(y: Any) -> Any:
+    return y == y
+
+
+LARGEST = restated_reduction(nonlinear_reductions.MAX, np.max, _count_of_ties, _known)
+SMALLEST = restated_reduction(nonlinear_reductions.MIN, np.min, _count_of_ties, _known)
+
+
+def _largest(x: Array, axis: Any, keepdims: bool) -> Array:
+    axes = axes_of(axis, len(shape_of(x)))
+    return bind(LARGEST, (x,), {"axes": axes, "keepdims": keepdims, "initial": None})
+
+
+def _smallest(x: Array, axis: Any, keepdims: bool) -> Array:
+    axes = axes_of(axis, len(shape_of(x)))
+    return bind(SMALLEST, (x,), {"axes": axes, "keepdims": keepdims, "initial": None})
+
+
+_largest.primitive, _smallest.primitive = LARGEST, SMALLEST  # type: ignore[attr-defined]
+
+
 def _shared(name: str, reduce: Any) -> Function[Tensor]:
     kind = node(name.capitalize(), "result self", tells="dim keepdim")
     over = dense_or(name, reduce)
@@ -113,12 +146,12 @@ def _shared(name: str, reduce: Any) -> Function[Tensor]:
     return function
 
 
-amax = _shared("amax", nonlinear_reductions.max)
-amin = _shared("amin", nonlinear_reductions.min)
+amax = _shared("amax", _largest)
+amin = _shared("amin", _smallest)
 
 
 def _both(x: Array, axes: Any, keepdim: bool) -> tuple[Array, Array]:
-    return nonlinear_reductions.min(x, axes, keepdim), nonlinear_reductions.max(x, axes, keepdim)
+    return _smallest(x, axes, keepdim), _largest(x, axes, keepdim)
 
 
 AMINMAX = dense_composite("aminmax", _both, {}, multiple=True)

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import explicit
+from funcgrad.core.tracer import Tracer, bind
 from funcgrad.core.types import Array
+from funcgrad.kernels.rows import serve
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import norms as core
 from funcgrad.ops.shape import reshape, transpose
@@ -36,6 +39,36 @@ VECTOR_NORM = node(  # it bends in the norms 1 and inf
 REST = "bool keepdim=False, *, dtype dtype=None, out"
 
 
+def _norm_pulled(
+    g: Any, y: Any, x: Any, *, axes: Any, ord: Any = None, keepdims: bool = False
+) -> Any:
+    """As the core has it, but of sizes: a NaN has no sign, so that nothing arrives at it."""
+    rule = core.NORM.vjp_rule[0]
+    params = {"axes": axes, "ord": ord, "keepdims": keepdims}
+    by_size = ord == 1 or (ord is not None and np.isinf(ord))
+    if not by_size or (not isinstance(y, Tracer) and not np.isnan(y).any()):
+        return rule(g, y, x, **params)
+    if ord != 1:  # nor at the others
+        g = a.where(a.isnan(y), 0.0, g)
+    return rule(g, y, a.where(a.isnan(x), 0.0, x), **params)
+
+
+OF_VECTOR: Any = explicit(
+    "torch.norm_restated", core.NORM.impl, type_rule=core.NORM._type, vjp=(_norm_pulled,),
+    batch=core.NORM._batch, sample=core.NORM.sample,
+)  # fmt: skip
+OF_VECTOR.composed = lambda x, **params: bind(core.NORM, (x,), params)
+serve(OF_VECTOR, core.NORM, lambda y: not np.isnan(y).any())
+
+
+def _norm(x: Array, ord: float, axis: int, keepdims: bool = False) -> Array:
+    more = {"keepdims": True} if keepdims else {}
+    return bind(OF_VECTOR, (x,), {"axes": (axis % len(shape_of(x)),), "ord": ord, **more})
+
+
+_norm.primitive = OF_VECTOR  # type: ignore[attr-defined]
+
+
 def _merged(x: Array, axes: tuple[int, ...]) -> Array:
     """`x` with some axes made one, the last."""
     shape = shape_of(x)
@@ -47,11 +80,11 @@ def _merged(x: Array, axes: tuple[int, ...]) -> Array:
 def _vector(x: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Array:
     shape = shape_of(x)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
-    y = core.norm(_merged(x, axes), order, -1)
+    y = _norm(_merged(x, axes), order, -1)
     return reshape(y, kept) if keepdim else y
 
 
-NORM = dense_or("norm", core.norm)
+NORM = dense_or("norm", _norm)
 SEVERAL = dense_composite("vector_norm", _vector)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer, bind
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import constant, nonlinear_reductions, sums
+from funcgrad.ops.samples import unary
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.memory_formats import dense
@@ -19,6 +21,7 @@ from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of
 from funcgrad.torch.operations.record import Function, node, operation
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.operations.restated import restated_reduction, stated
 
 __all__ = [
     "all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum",
@@ -34,7 +37,31 @@ def accumulator(x: Array, dtype: dtypes.dtype | None) -> Array:
 
 SUM_OVER = dense_or("sum", sums.sum, linear=True)
 MEAN_OVER = dense_or("mean", sums.mean, linear=True)
-PRODUCT_OVER = dense_or("prod", nonlinear_reductions.prod)
+
+
+def _factors(
+    y: Array, x: Array, *, axes: Any, keepdims: bool, dtype: Any, initial: Any
+) -> tuple[None, Array]:
+    """The product of the other factors: without zeros the quotient, which may be none."""
+    rest = {"axes": axes, "keepdims": keepdims, "dtype": dtype, "initial": initial}
+    others = nonlinear_reductions.prod_partial(y, x, **rest)[1]
+    if not isinstance(y, Tracer) and np.isfinite(y).all():
+        return None, others
+    zeros = constant.any(a.equal(x, 0))
+    quotient = a.divide(y, a.where(zeros, 1, x))
+    return None, a.where(a.logical_or(zeros, a.isfinite(y)), others, quotient)
+
+
+PRODUCT = restated_reduction(nonlinear_reductions.PROD, np.prod, _factors, np.isfinite)
+
+
+def _product(x: Array, axis: Any, keepdims: bool) -> Array:
+    axes = axes_of(axis, len(shape_of(x)))
+    return bind(PRODUCT, (x,), {"axes": axes, "keepdims": keepdims, "dtype": None, "initial": None})
+
+
+_product.primitive = PRODUCT  # type: ignore[attr-defined]
+PRODUCT_OVER = dense_or("prod", _product)
 NUMBERS_OF_MEAN = "self_sym_sizes self_sym_numel"
 SUM = node("Sum", tells="self_sym_sizes", of="sum")
 SUM_ALONG = node("SumBackward1", tells="dim keepdim self_sym_sizes")
@@ -93,9 +120,17 @@ def prod(input: Tensor, dtype: dtypes.dtype | None, dim: int | None, keepdim: bo
 # -------------------------------------------------------------------------------- without NaN
 
 
+# a NaN takes part with 0, which times an infinite cotangent is none
+KNOWN = stated(
+    "torch.known",
+    lambda x: a.where(a.isnan(x), np.zeros((), dtype_of(x))[()], x),
+    lambda _, x: a.logical_not(a.isnan(x)),
+    sample=unary(),
+)
+
+
 def _sum_of_known(x: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
-    known = a.where(a.isnan(x), np.zeros((), dtype_of(x))[()], x)
-    return sums.sum(known, axes, keepdim)
+    return sums.sum(KNOWN(x), axes, keepdim)
 
 
 NANSUM = dense_composite("nansum", _sum_of_known)

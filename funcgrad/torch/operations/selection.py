@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import selecting
+from funcgrad.core.primitive import Sample
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
+from funcgrad.ops.samples import draw
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
@@ -30,6 +33,7 @@ from funcgrad.torch.operations.record import (
     refuse,
 )
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.operations.restated import restated, stated
 
 __all__ = [
     "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
@@ -62,8 +66,19 @@ def _first_of_ties(core: Any, better: Any) -> Any:
     return chosen
 
 
-maximum = _extremum("maximum", a.maximum)
-minimum = _extremum("minimum", a.minimum)
+def _share(worse: Any) -> Any:
+    """Half where both tie, all but to what is `worse`: with a NaN neither is."""
+    return selecting(lambda _, x, y: a.where(a.equal(x, y), 0.5, a.where(worse(x, y), 0.0, 1.0)))
+
+
+def _turned(partial: Any) -> Any:
+    return selecting(lambda z, x, y: partial(z, y, x))
+
+
+MAXIMUM = restated(a.maximum, _share(a.less), _turned(_share(a.less)))
+MINIMUM = restated(a.minimum, _share(a.greater), _turned(_share(a.greater)))
+maximum = _extremum("maximum", MAXIMUM)
+minimum = _extremum("minimum", MINIMUM)
 FMAX = Composite("fmax", _first_of_ties(a.fmax, a.greater_equal))
 FMIN = Composite("fmin", _first_of_ties(a.fmin, a.less_equal))
 fmax = _extremum("fmax", FMAX)
@@ -83,8 +98,39 @@ def _limited(x: Array, low: Array | None, high: Array | None) -> Array:
     return x
 
 
+def _inside(x: Array, low: Array, high: Array) -> Array:
+    return a.logical_and(a.greater_equal(x, low), a.less_equal(x, high))
+
+
+_SAMPLE = lambda: [Sample((draw((3, 4)), draw((3, 4), seed=1)))]
+# each is chosen where it is what PyTorch compares with what; where a NaN is, none is
+AT_LEAST = stated(
+    "torch.at_least",
+    lambda x, low: _limited(x, low, None),
+    selecting(lambda _, x, low: a.greater_equal(x, low)),
+    selecting(lambda _, x, low: a.less(x, low)),
+    sample=_SAMPLE,
+)
+AT_MOST = stated(
+    "torch.at_most",
+    lambda x, high: _limited(x, None, high),
+    selecting(lambda _, x, high: a.less_equal(x, high)),
+    selecting(lambda _, x, high: a.greater(x, high)),
+    sample=_SAMPLE,
+)
+BETWEEN = stated(
+    "torch.between",
+    _limited,
+    selecting(lambda _, x, low, high: _inside(x, low, high)),
+    selecting(lambda _, x, low, high: a.logical_and(a.less(x, low), a.less(low, high))),
+    selecting(lambda _, x, low, high: a.logical_or(a.greater(x, high), a.less(high, low))),
+    sample=lambda: [Sample((draw((3, 4)), draw((3, 4), seed=1), a.add(draw((3, 4), seed=2), 1.0)))],
+)
+
+
 def _clamp(x: Array, *bounds: Array, low: bool, high: bool) -> Array:
-    return _limited(x, bounds[0] if low else None, bounds[-1] if high else None)
+    clamped: Array = (BETWEEN if low and high else AT_LEAST if low else AT_MOST)(x, *bounds)
+    return clamped
 
 
 def _clamp_numbers(x: Array, low: Any, high: Any) -> Array:

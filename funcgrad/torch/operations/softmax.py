@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from funcgrad.core.tracer import bind
+from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import softmax as core
 from funcgrad.ops import transcendental as t
@@ -15,6 +19,7 @@ from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.promotion import floating
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
 from funcgrad.torch.operations.recorded import Flat
+from funcgrad.torch.operations.restated import restated_reduction
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -48,7 +53,21 @@ log_softmax = _softmax(
     node("LogSoftmax", "result", tells="dim", of="log_softmax"), "The logarithm of `softmax`.",
 )  # fmt: skip
 
-LOG_OF_SUM = dense_or("logsumexp", core.logsumexp)
+
+def _weights(y: Array, x: Array, **_: Any) -> tuple[None, Array]:
+    """Of an infinite sum no part is known."""
+    return None, t.exp(a.subtract(x, y))
+
+
+OF_SUM = restated_reduction(core.LOGSUMEXP, np.max, _weights, np.isfinite)
+
+
+def _log_of_sum(x: Array, axis: Any, keepdims: bool) -> Array:
+    return bind(OF_SUM, (x,), {"axes": axes_of(axis, len(shape_of(x))), "keepdims": keepdims})
+
+
+_log_of_sum.primitive = OF_SUM  # type: ignore[attr-defined]
+LOG_OF_SUM = dense_or("logsumexp", _log_of_sum)
 LOGSUMEXP = node("Logsumexp", "result self", tells="dim keepdim", of="logsumexp")
 
 

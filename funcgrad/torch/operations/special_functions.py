@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.forms import elementwise
 from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import bessel, error, gamma, normal, pointwise
 from funcgrad.ops import transcendental as t
+from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.samples import draw, unary
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
@@ -21,6 +22,7 @@ from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.promotion import dtype_of, floating, promoted
 from funcgrad.torch.operations.record import Function, floats, in_place, node, op, operation, refuse
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.operations.restated import stated
 
 __all__ = [
     "digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "lgamma", "logit", "logit_",
@@ -29,13 +31,6 @@ __all__ = [
 
 ONE = "input, *, out"
 OR_NUMBERS = "input, other, *, out | Number self, other, *, out | input, Number other, *, out"
-
-
-def _stated(name: str, value: Callable[..., Array], partial: Callable[..., Array]) -> Any:
-    """A function whose derivative PyTorch has where the rules of its value give none."""
-    made: Any = elementwise(value, partial, name=f"{name}_of_number", sample=unary(0.1, 0.9))
-    made.primitive.composed = value
-    return made
 
 
 def _real(name: str, core: Any, kind: str) -> Function[Tensor]:
@@ -73,7 +68,10 @@ def _entropy(x: Array) -> Array:
     return a.where(a.greater(x, 0), inside, beyond)
 
 
-ENTR = Composite("entr", _stated("entr", _entropy, lambda _, x: a.subtract(-1.0, t.log(x))))
+_ENTROPY = stated(
+    "entr_of_number", _entropy, lambda _, x: a.subtract(-1.0, t.log(x)), sample=unary(0.1, 0.9)
+)
+ENTR = Composite("entr", _ENTROPY)
 entr = _special("entr", ENTR, "SpecialEntr", "self")
 NDTR = Composite("ndtr", normal.ndtr)
 ndtr = op(
@@ -141,7 +139,10 @@ xlog1py = _logarithmic("special_xlog1py", t.log1p, -1.0, "SpecialXlog1Py", "")
 def _logit(x: Array, eps: float | None) -> Array:
     if eps is not None:
         low, high = (dtype_of(x).type(v) for v in (eps, 1 - eps))
-        x = a.where(a.less(x, low), low, a.where(a.greater(x, high), high, x))
+        between = a.logical_and(a.greater_equal(x, low), a.less_equal(x, high))
+        still = bind(STOP_GRADIENT, (x,))  # of a NaN, which is not between
+        edge = a.where(a.less(x, low), low, a.where(a.greater(x, high), high, still))
+        x = a.where(between, x, edge)
     return _log_odds(x)
 
 
@@ -151,7 +152,10 @@ def _log_odds_slope(_: Array, x: Array) -> Array:
     return a.where(inside, slope, np.nan)
 
 
-_log_odds = _stated("logit", lambda x: t.log(a.divide(x, a.subtract(1.0, x))), _log_odds_slope)
+_log_odds = stated(
+    "logit_of_number", lambda x: t.log(a.divide(x, a.subtract(1.0, x))), _log_odds_slope,
+    sample=unary(0.1, 0.9),
+)  # fmt: skip
 LOGIT = Composite("logit", _logit)
 
 

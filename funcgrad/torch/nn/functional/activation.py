@@ -6,11 +6,11 @@ Each is a function of the core whose derivative at its kinks is PyTorch's.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops.activation import clamped
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import (
@@ -61,7 +61,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         raise
 
 
-HARDTANH = Composite("hardtanh", clamped)
+def _clamped(x: Array, low: Any, high: Any) -> Array:
+    """`x` limited; it moves only between the bounds, where a NaN is not."""
+    between = a.logical_and(a.greater(x, low), a.less(x, high))
+    edge = a.where(a.less(x, low), low, a.where(a.greater(x, high), high, constant(x)))
+    return a.where(between, x, edge)
+
+
+HARDTANH = Composite("hardtanh", _clamped)
 HARDTANH_NODE = node("Hardtanh", "self", bends="HardtanhBackwardBackward0")
 
 
@@ -182,8 +189,8 @@ def softshrink(input: Tensor, lambd: float) -> Tensor:
 
 
 def _hardshrink(x: Array, bound: float) -> Array:
-    inside = a.logical_and(a.greater_equal(x, -bound), a.less_equal(x, bound))
-    return a.where(inside, 0.0, x)
+    outside = a.logical_or(a.less(x, -bound), a.greater(x, bound))
+    return a.where(outside, x, constant(a.where(a.isnan(x), x, 0.0)))
 
 
 HARDSHRINK = Composite("hardshrink", _hardshrink)
@@ -198,7 +205,7 @@ def hardshrink(input: Tensor, lambd: float) -> Tensor:
 
 
 def _hardsigmoid(x: Array) -> Array:
-    return a.divide(clamped(a.add(x, 3.0), 0.0, 6.0), 6.0)
+    return a.divide(_clamped(a.add(x, 3.0), 0.0, 6.0), 6.0)
 
 
 HARDSIGMOID = Composite("hardsigmoid", widened(_hardsigmoid))

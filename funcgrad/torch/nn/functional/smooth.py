@@ -48,7 +48,7 @@ __all__ = [
 
 
 def _elu(x: Array, alpha: float, scale: float, inner: float) -> Array:
-    curved = a.less(x, 0.0)
+    curved = a.logical_not(a.greater_equal(x, 0.0))  # so that a NaN has no slope
     below = a.where(curved, x, 0.0)
     left = a.multiply(t.expm1(a.multiply(below, inner)), alpha * scale)
     # at 0 PyTorch has the slope of the curve, and no curvature
