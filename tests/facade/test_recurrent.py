@@ -290,3 +290,47 @@ def test_blocks_of_rows_threads_and_parts_of_the_steps_change_no_bit(
         eps = np.finfo(dtype).eps
         for mine, other in zip(found[0], wide_layer(theirs, dtype, sizes, options), strict=True):
             np.testing.assert_allclose(mine, other, 0, 64 * eps * np.abs(other).max())
+
+
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True}, {"num_layers": 2, "bias": False}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_compiled_step_has_one_operation_for_an_lstm_and_one_for_its_way_back(options, dtype):
+    found = []
+    for compiled in (False, True):
+        layer = build(ours, "LSTM", options, dtype)
+        numbers = np.random.default_rng(4).normal(size=(6, 4, 3))
+        x = ours.tensor(numbers, dtype=layer.weight_ih_l0.dtype, requires_grad=True)
+        optimizer = ours.optim.Adam(layer.parameters(), lr=1e-2)
+
+        def step(layer=layer, x=x, optimizer=optimizer):
+            optimizer.zero_grad()
+            y, (h, _) = layer(x)
+            loss = y.square().mean() + 0.1 * h.sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run = ours.compile(step, fullgraph=True) if compiled else step
+        losses = [run().item() for _ in range(4)]
+        found.append([losses, x.grad.numpy(), *(p.detach().numpy() for p in layer.parameters())])
+        if compiled:
+            ((program, _),) = run.programs.values()
+            names = [e.prim.name for e in program.graph.equations]
+            layers = options.get("num_layers", 1) * (1 + options.get("bidirectional", False))
+            assert names.count("torch.lstm") == names.count("torch.lstm_backward") == layers
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, 1e-6 if dtype == "float32" else 1e-14, 1e-7)
+
+
+def test_a_compiled_lstm_is_differentiated_twice():
+    found = []
+    for compiled in (False, True):
+        layer = build(ours, "LSTM", {})
+        x = ours.tensor(np.random.default_rng(4).normal(size=(6, 4, 3)), requires_grad=True)
+        y, (_, c) = (ours.compile(layer, fullgraph=True) if compiled else layer)(x)
+        loss = y.square().sum() + c.sin().sum()
+        (g,) = ours.autograd.grad(loss, x, create_graph=True)
+        more = ours.autograd.grad(g.square().sum(), [x, *layer.parameters()])
+        found.append([v.detach().numpy() for v in (y, g, *more)])
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, 1e-12, 1e-12)
