@@ -57,7 +57,8 @@ def view_of(e: Equation, source: View) -> View | None:
     elif e.prim is BROADCAST:
         y = np.broadcast_to(x, aval.shape)
     elif e.prim is FLIP:
-        y = np.flip(x, e.params["axes"])
+        # without axes NumPy gives a number, which lies elsewhere
+        y = np.flip(x, e.params["axes"]) if x.ndim else x
     else:
         index = decode(e.params["index"])
         y = x[index if Ellipsis in index else (*index, ...)]  # without axes still an array

@@ -239,3 +239,12 @@ def test_convolutions_multiply_nothing_beyond_the_ends():
 def test_what_numpy_orders_as_it_likes_is_left_to_it_outside_of_loops():
     assert "NumPy: argsort" in fg.jit(np.argsort).explain(np.ones(5))
     assert "NumPy: partition" in fg.jit(lambda x: np.partition(x, 2)).explain(np.ones(5))
+
+
+@pytest.mark.parametrize("x", [np.array(0.5), np.float64(0.5), np.array(0.5, np.float32)])
+def test_flips_without_axes_read_their_own_memory(x):
+    """NumPy gives a number for them, whose address was taken for that of a view: a crash."""
+    for f in (fnp.flip, lambda x: fnp.flip(x, ()), lambda x: np.flip(2.0 * x) + 1.0):
+        wanted, got = f(x), fg.jit(f)(x)
+        assert got.dtype == wanted.dtype and got == wanted and np.shape(got) == ()
+        assert fg.jit(fg.grad(lambda x, f=f: f(x) ** 2))(x) == fg.grad(lambda x, f=f: f(x) ** 2)(x)
