@@ -74,3 +74,25 @@ def test_classes_of_dtypes(name: str) -> None:
             got = run(lambda x: f(x, kind))(x)
             assert got.dtype == want.dtype
             np.testing.assert_allclose(got, want, rtol=2 * np.finfo(want.dtype).eps)
+
+
+MIXED = {
+    "where, a number": lambda x: fnp.where(x > 0, x, 0.0),
+    "where, a number first": lambda x: fnp.where(x > 0, 1, x),
+    "where, a bool": lambda x: fnp.where(x > 0, x, True),
+    "where, integers": lambda x: fnp.where(x > 0, x, np.ones(2, np.int8)),
+    "where, a complex number": lambda x: fnp.where(x > 0, x, 1j),
+    "stack of integers": lambda x: fnp.stack([x, np.ones(2, np.int16)]),
+    "NumPy's where": lambda x: np.where(x > 0, x, 0.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+@pytest.mark.parametrize("name", MIXED)
+def test_a_tangent_has_the_dtype_of_its_value(name: str, dtype: type) -> None:
+    """What does not move beside it has a zero tangent, which took that of Python's floats."""
+    f, x = MIXED[name], np.array([0.5, -0.7], dtype)
+    for run in (fg.jvp, fg.jit(lambda f, x, t: fg.jvp(f, x, t), static_argnums=(0,))):
+        y, t = run(f, (x,), (x,))
+        assert y.dtype == f(x).dtype == t.dtype
+        np.testing.assert_array_equal(t, np.where(t == 0, 0, np.broadcast_to(x, t.shape)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import bind, type_of
@@ -91,7 +93,7 @@ class Linear(Primitive):
             elif moved[i]:
                 args.append(ts[i])
             else:
-                args.append(algebra.zeros(type_of(x)))
+                args.append(algebra.zeros(_still(type_of(x), type_of(y).dtype)))
         return bind(self, args, params)
 
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
@@ -110,6 +112,16 @@ class Linear(Primitive):
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return all(self._rule(i) is not None for i, m in enumerate(mask) if m)
+
+
+def _still(x: ArrayType, result: np.dtype[Any]) -> ArrayType:
+    """The type of the tangent of an operand that does not move, which must not widen the result.
+
+    A Python number and an integer take the precision of what is beside them, so their zero does.
+    """
+    if x.dtype.kind in "fc" and not x.weak:
+        return x
+    return ArrayType(x.shape, result if x.dtype.kind == "c" else np.zeros(0, result).real.dtype)
 
 
 def linear(
