@@ -80,12 +80,23 @@ def unique(
         **keywords,
     )
     if axis is None:
-        values = index.gather(shapes.reshape(x, (type_of(x).size,)), found[1])
+        first = found[1]
+        if not (keywords.get("sorted", True) or return_index or return_inverse or return_counts):
+            first = _in_order_of_hashes(value(x), first, equal_nan, keywords)
+        values = index.gather(shapes.reshape(x, (type_of(x).size,)), first)
     else:
         lines = index.gather(shapes.moveaxis(x, axis, 0), found[1])
         values = shapes.lying_as(shapes.moveaxis(lines, 0, axis), found[0])
     rest = found[1:] if return_index else found[2:]
     return (values, *rest) if rest else values
+
+
+def _in_order_of_hashes(x: Any, first: Any, equal_nan: bool, keywords: Any) -> Any:
+    """The places of the distinct elements as NumPy orders them where nobody asks for an order."""
+    found = np.argsort(np.unique(x, equal_nan=equal_nan, **keywords), kind="stable")
+    places = np.empty_like(first)
+    places[found] = first
+    return places
 
 
 def _distinct(x: Array, axis: int | None, equal_nan: bool) -> tuple[Array, ...]:

@@ -3,6 +3,8 @@
 NumPy has its own mind in each function; the same program in plain NumPy is the oracle.
 """
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -295,3 +297,23 @@ def test_memory_is_shared_where_numpy_shares_it(name, space):
 
     fg.vjp(boxed, MATRIX)
     assert found == [want] * 3
+
+
+@pytest.mark.parametrize("equal_nan", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_distinct_elements_come_in_numpys_order(dtype, equal_nan):
+    """Without an order asked for NumPy gives that of its hashes, which we gave sorted."""
+    unsorted = [0.5, -0.25, 0.5, np.nan, 3.0, np.nan, -0.0, 0.0]
+    x = np.array(unsorted, dtype) * (1 if np.dtype(dtype).kind == "f" else 1 - 1j)
+    options = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
+    for find in (
+        np.unique_values,
+        fnp.unique_values,
+        lambda x: fnp.unique(x, equal_nan=equal_nan, **options),
+    ):
+        want, pull = find(x), fg.vjp(find, x)
+        np.testing.assert_array_equal(pull[0], want)
+        (g,) = pull[1](np.arange(1.0, want.size + 1).astype(dtype))
+        for k, v in enumerate(want):
+            places = np.flatnonzero((x == v) | ((v != v) & (x != x)))
+            assert k + 1 in g[places]
