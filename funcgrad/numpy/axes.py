@@ -45,6 +45,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
     if axes is None:
         order = tuple(range(rank))[::-1]
     else:
+        axes = (axes,) if np.ndim(axes) == 0 else axes  # of one axis, as NumPy takes it
         if len(axes) != rank:
             raise ValueError("axes don't match array")
         order = normalize_axis_tuple(axes, rank)

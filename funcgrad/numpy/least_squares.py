@@ -9,9 +9,9 @@ import numpy as np
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.function_calls import ABSENT, as_array, known, numpy_function, refuse
+from funcgrad.numpy.function_calls import ABSENT, as_array, known, numpy_function
 from funcgrad.numpy.norms import norm
-from funcgrad.ops import factor, least_squares, shape, singular, solve
+from funcgrad.ops import factor, index, least_squares, shape, singular, solve
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
@@ -102,8 +102,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ABSE
     Parameters
     ----------
     a : array of shape (…, m, n)
-    rcond, rtol : float, optional
-        Singular values below it times the largest one count as 0; a constant.
+    rcond, rtol : float or array of them, optional
+        Singular values below it times the largest one count as 0; a constant. An array has one for
+        each matrix.
 
     Notes
     -----
@@ -125,10 +126,25 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ABSE
     if rcond is None:
         rcond = max(type_of(x).shape[-2:]) * np.finfo(type_of(x).dtype).eps
     cutoff = known(rcond, "the cutoff of numpy.linalg.pinv")
+    more = {"hermitian": True} if hermitian else {}
     if np.ndim(cutoff):
-        refuse("linalg.pinv", rcond=cutoff)
-    params = {"rcond": float(cutoff), **({"hermitian": True} if hermitian else {})}
-    return bind(least_squares.PINV, (x,), params)
+        return _pinv_by_cutoffs(x, np.asarray(cutoff), more)
+    return bind(least_squares.PINV, (x,), {"rcond": float(cutoff), **more})
+
+
+def _pinv_by_cutoffs(x: Array, cutoff: Any, more: dict[str, Any]) -> Array:
+    """The pseudoinverses of a stack, those of one cutoff at once."""
+    *stack, m, n = type_of(x).shape
+    each = np.broadcast_to(cutoff, stack).reshape(-1)
+    rows = shape.reshape(x, (each.size, m, n))
+    found, order = [], []
+    for one in np.unique(each) if each.size else [each.dtype.type(0)]:
+        (places,) = np.nonzero((each == one) | ((one != one) & (each != each)))
+        params = {"rcond": one, **more}
+        found.append(bind(least_squares.PINV, (index.gather(rows, places),), params))
+        order.append(places)
+    back = np.argsort(np.concatenate(order))
+    return shape.reshape(index.gather(shape.concatenate(found, 0), back), (*stack, n, m))
 
 
 @numpy_function(np.linalg.lstsq)

@@ -86,15 +86,29 @@ __all__ = [
 ]
 
 LinAlgError = np.linalg.LinAlgError
-tensordot, vecdot = products.tensordot, products.vecdot
+tensordot = products.tensordot
 FUNCTIONS.update(
     {
         np.linalg.matrix_transpose: matrix_transpose,
         np.linalg.tensordot: tensordot,
-        np.linalg.vecdot: vecdot,
         np.linalg.matmul: matmul,
     }
 )
+
+
+@numpy_function(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The product over one axis of both, the first one conjugated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: np.linalg.vecdot(x, np.array([2.0, 3.0])))(np.ones(2))
+    array([2., 3.])
+    """
+    found: Array = products.vecdot(x1, x2, axis=axis)
+    return found
 
 
 class SlogdetResult(NamedTuple):

@@ -14,7 +14,7 @@ from funcgrad.numpy.axes import diagonal
 from funcgrad.numpy.function_calls import as_array, memory_of, numpy_function
 from funcgrad.numpy.reshaping import shown
 from funcgrad.numpy.ufunc_keywords import meant
-from funcgrad.numpy.ufuncs import COMPOSED
+from funcgrad.numpy.ufuncs import COMPOSED, Ufunc
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import contraction, convolution, index, product, sums
 from funcgrad.ops import einsum as einsums
@@ -179,27 +179,14 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     return np.einsum_path(*shapes_of, optimize=optimize)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    """The product over one axis of both, the first one conjugated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda x: fnp.vecdot(x, np.array([2.0, 3.0])))(np.ones(2))
-    array([2., 3.])
-    """
+def _vecdot(x1: Any, x2: Any) -> Array:
     x, y = as_array(x1), as_array(x2)
-    x, y = (shapes.moveaxis(v, normalize_axis_index(axis, type_of(v).ndim), -1) for v in (x, y))
     row = shapes.reshape(ops.conjugate(x), (*type_of(x).shape[:-1], 1, type_of(x).shape[-1]))
-    column = shapes.reshape(y, (*type_of(y).shape, 1))
-    out = product.matmul(row, column)
-    return shapes.reshape(out, type_of(out).shape[:-2])
+    return _drop(_drop(product.matmul(row, _column(y)), -1), -1)
 
 
-vecdot = numpy_function(np.vecdot)(vecdot)
-COMPOSED[np.vecdot] = vecdot
+vecdot = Ufunc(np.vecdot, "Of the last axes, the first operand conjugated; linear in the other.")
+COMPOSED[np.vecdot] = _vecdot
 if hasattr(np, "matvec"):
     COMPOSED[np.matvec] = lambda x, v: _drop(product.matmul(x, _column(v)), -1)
     COMPOSED[np.vecmat] = lambda v, x: product.vecmat(ops.conjugate(as_array(v)), as_array(x))

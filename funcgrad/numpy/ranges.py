@@ -46,7 +46,14 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 @numpy_function(np.arange, creates=True)
-def arange(start: Any = ABSENT, stop: Any = ABSENT, step: Any = 1, dtype: Any = None) -> Array:
+def arange(
+    start: Any = ABSENT,
+    stop: Any = ABSENT,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Evenly spaced values; the start and step may be traced where the count is concrete.
 
     Examples
@@ -63,7 +70,7 @@ def arange(start: Any = ABSENT, stop: Any = ABSENT, step: Any = 1, dtype: Any = 
         refuse("arange", start="a traced float (use linspace)")
     lo, hi, by = map(known_integers, parts)
     plain: Any = np.arange
-    return new_array(plain(lo, hi, by, dtype))
+    return new_array(plain(lo, hi, by, dtype, device=device))
 
 
 @numpy_function(np.linspace, creates=True)

@@ -56,15 +56,15 @@ for _name in ("nanmax", "nanmin"):
 # ---------------------------------------------------------- axes of products, orders, dtypes
 
 case("vecdot axis", lambda m, x, y: m.vecdot(x, y, axis=0), A, B)
-case("vecdot keepdims", lambda m, x, y: np.vecdot(x, y, keepdims=True), A, B, flags="np-only")
+case("vecdot keepdims", lambda m, x, y: m.vecdot(x, y, keepdims=True), A, B)
+case("vecdot dtype", lambda m, x, y: m.vecdot(x, y, dtype=np.float64), F, F[:, ::-1])
 case(
     "vecdot axis keepdims",
-    lambda m, x, y: np.vecdot(x, y, axis=0, keepdims=True),
+    lambda m, x, y: m.vecdot(x, y, axis=0, keepdims=True),
     A,
     B,
-    flags="np-only",
 )
-case("vecdot axes", lambda m, x, y: np.vecdot(x, y, axes=[0, 1, ()]), A, B.T, flags="np-only")
+case("vecdot axes", lambda m, x, y: m.vecdot(x, y, axes=[0, 1, ()]), A, B.T)
 case("matmul axes", lambda m, x, y: m.matmul(x, y, axes=[(1, 0), (1, 0), (0, 1)]), M, A.T)
 case("matmul axes back", lambda m, x, y: m.matmul(x, y, axes=[(0, 1), (0, 1), (1, 0)]), M, A)
 case("matmul axes of a stack", lambda m, x: m.matmul(x, A.T, axes=[(0, 2), (0, 1), (2, 1)]), T)
