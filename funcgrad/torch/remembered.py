@@ -27,6 +27,7 @@ __all__ = ["remembered"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 OFTEN = 64  # calls of one kind before it is worth some milliseconds to write a recipe
+MOST_NUMBERS = 32  # of a list that is part of what tells a call
 MANY = 1 << 10  # kinds of calls; then all are forgotten
 PLAIN = frozenset((bool, int, str, type(None), type(Ellipsis)))
 BOOL = np.dtype(bool)
@@ -107,6 +108,8 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bo
         key.append(x if x else repr(x))
     elif found is tuple or found is list:
         key.append(len(x))
+        if len(x) > MOST_NUMBERS and type(x[0]) is int:  # positions, which differ each time
+            return False
         for item in x:
             if not _add(item, key, tensors, kind_of):
                 return False

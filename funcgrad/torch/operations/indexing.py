@@ -86,7 +86,9 @@ def _ranks(item: Any) -> int:
 def _numbers(item: Any) -> Any:
     if isinstance(item, Tensor):
         return item.tolist()
-    return [_numbers(x) for x in item] if isinstance(item, (list, tuple)) else item
+    if not isinstance(item, (list, tuple)) or set(map(type, item)) == {int}:
+        return item
+    return [_numbers(x) for x in item]
 
 
 def index_array(item: Any) -> Array:

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import funcgrad.torch as torch
 from funcgrad.torch.utils.data.collate import default_collate, default_collate_fn_map
 from funcgrad.torch.utils.data.dataset import IterableDataset, Subset, TensorDataset
@@ -65,4 +67,5 @@ def _rows(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
         return None
     if not all(type(i) is int for i in indices):
         return None
-    return [x[indices] for x in tensors]
+    at = torch.from_numpy(np.array(indices, np.int64))  # once for all, and no list to look through
+    return [x[at] for x in tensors]
