@@ -72,6 +72,8 @@ suppress_warnings = [
 ]  # words for types in docstrings, as "shape", that are attributes too
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_title = f"funcgrad {release}"
 html_theme_options = {"navigation_with_keys": True}
 

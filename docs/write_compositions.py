@@ -22,7 +22,7 @@ HEAD = """# Names under transforms
 Each function of `lax`, `nn`, `random`, `optim`, `image` and `tree` in a program of its own, which
 was put under the transforms when this page was made. "Yes" is a result that is also that of the
 other mode, of a loop over the examples, or of the program without the transform; 0 is a derivative
-that vanishes, as of what is locally constant; anything else is the error that is raised. A draw
+that vanishes, as of what is locally constant; "refused" leads to the error that is raised. A draw
 without parameters is multiplied with the argument, as initial values are; of an optimiser it is the
 update by a gradient.
 The functions of `funcgrad` itself stand on the page {doc}`/transforms`, those of NumPy and SciPy on
@@ -155,10 +155,15 @@ def section(module: str) -> str:
     lines = [f"## {module}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for said, listed in sorted(alike.items(), key=lambda a: -len(a[1])):
         if said:
-            lines.append(f"| {', '.join(listed)} | {' | '.join(said)} |")
+            lines.append(f"| {', '.join(listed)} | {' | '.join(map(_cell, said))} |")
     if () in alike:
         lines += ["", f"Of shapes and types alone: {', '.join(alike[()])}."]
     return "\n".join([*lines, ""])
+
+
+def _cell(said: str) -> str:
+    """An error leads to its section: its name is wider than a column."""
+    return f"[refused](/errors.md#{said.strip('`').lower()})" if said.startswith("`") else said
 
 
 def page() -> str:
