@@ -22,16 +22,11 @@ class Algebra:
     unbroadcast: Any  # unbroadcast(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)
     zero_dim: Any  # zero_dim(x): a scalar as an array without axes
-    zeros: Any  # zeros(type)
     reshape: Any  # reshape(x, shape)
     stack: Any  # stack(list of operands) along a new axis 0
-    renewed: Any  # renewed(x): another traced value with the elements of x
-    copied: Any  # copied(x, order): the same, in memory as NumPy's copy gives it
-    pick: Any  # pick(x, positions): elements of the flat array
     getitem: Any  # getitem(x, index): x[index] for a basic index
     sum: Any  # sum(x, axes)
     scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index
-    empty: Any  # empty(shape, dtype): an array for a result, of memory used before if it is large
     transposed: Any  # transposed(fn, operands, types, cotangents, derived, key): of a linear fn
 
 

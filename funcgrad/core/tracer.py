@@ -21,7 +21,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.classes import has_own_rules, refused
 from funcgrad.core.layout import new_memory
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.types import Array, ArrayType, type_of_raw
+from funcgrad.core.types import Array, ArrayType, type_of_raw, zeros
 from funcgrad.errors import (
     AbstractValueError,
     FuncgradError,
@@ -73,7 +73,7 @@ class Running(threading.local):
     hiding = 0  # how many of them have values that nobody can look at to the end
     watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
     stage: Any = None  # the innermost graph that is being staged, which takes the effects
-    body: Any = None  # the innermost one that runs any number of times: see `core.storage`
+    body: Any = None  # the innermost one that runs any number of times: see `ops.storage`
     oldest: int | None = None  # when the oldest array was made that was written into, if asked
     silent = False  # whether effects do not happen, where a function is computed again
     leaks: Any = None  # what has ended, while `debug.leaks` looks: see `core.leaks`
@@ -348,7 +348,7 @@ class Trace:
 
     def nothing(self, aval: ArrayType) -> Array:
         """The cotangent of what nobody has read, beside one that is a tracer of this trace."""
-        return algebra.zeros(aval)
+        return zeros(aval)
 
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""

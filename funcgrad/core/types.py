@@ -18,6 +18,7 @@ __all__ = [
     "is_inexact",
     "promote",
     "type_of_raw",
+    "zeros",
 ]
 
 # A NumPy array, a NumPy scalar, a Python number or a traced value. Python's type system cannot
@@ -99,3 +100,9 @@ def dtype_meant(dtype: Any) -> np.dtype[Any]:
 def is_inexact(dtype: np.dtype[Any]) -> bool:
     """Whether values of this dtype have a derivative: floating point and complex ones do."""
     return dtype.kind in "fc"
+
+
+def zeros(aval: ArrayType) -> Any:
+    """Zeros of a type: a NumPy scalar where it has no axes."""
+    dtype = aval.dtype if aval.dtype.kind in "fc" else np.dtype(float)
+    return np.zeros(aval.shape, dtype)[()]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.kernels import memory, pieces
+from funcgrad.core import memory
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import entry_of
 from funcgrad.kernels.layout import dense, letters
 from funcgrad.kernels.normalization import ready, vector

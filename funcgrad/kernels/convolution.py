@@ -23,8 +23,9 @@ from funcgrad.compile import cache
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.errors import CompilerError
-from funcgrad.kernels import load, memory, threads
+from funcgrad.kernels import load, threads
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.sources import (

@@ -18,8 +18,9 @@ from funcgrad.compile import cache
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.errors import CompilerError, outside
-from funcgrad.kernels import load, memory
+from funcgrad.kernels import load
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.threads import PARALLEL

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.kernels import memory, pieces
+from funcgrad.core import memory
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import entry_of
 from funcgrad.kernels.pieces import FIRST, LAST
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core import memory
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory, pieces
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FLOATS, Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
 from funcgrad.kernels.pieces import LENGTH, Cut

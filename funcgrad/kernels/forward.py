@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory, threads
+from funcgrad.core import memory
+from funcgrad.kernels import threads
 from funcgrad.kernels.choice import FEWEST, FLOATS
 from funcgrad.ops.records import ADD
 

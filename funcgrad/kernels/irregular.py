@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.kernels import memory, pieces, threads
+from funcgrad.core import memory
+from funcgrad.kernels import pieces, threads
 from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 
 __all__ = ["Layout", "dense", "layout_of", "letters"]
 

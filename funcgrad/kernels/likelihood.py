@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory, pieces
+from funcgrad.core import memory
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.kernels.pieces import FIRST, LAST

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory, pieces
+from funcgrad.core import memory
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
 from funcgrad.kernels.layout import dense, letters
 from funcgrad.kernels.pieces import FIRST, LAST

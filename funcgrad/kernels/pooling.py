@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.convolution import call, code_of, surrounded
 from funcgrad.kernels.sources import spreading

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core import memory
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory, pieces
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.ops.segment import SEGMENT

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 import funcgrad.numpy as fnp
-from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.types import Array
@@ -24,6 +23,7 @@ from funcgrad.numpy.at import (
 from funcgrad.ops import index as indices
 from funcgrad.ops.segment import segment_reduce
 from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.storage import boxed
 
 __all__ = [
     "GatherDimensionNumbers",

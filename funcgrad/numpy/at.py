@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.boundary import boundary
-from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import Tracer, concrete, operand, running, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -23,6 +22,7 @@ from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index as indices
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.segment import segment_reduce
+from funcgrad.ops.storage import boxed
 
 __all__ = ["At", "GatherScatterMode", "apply_at", "at", "ds", "mode_of", "read_at"]
 

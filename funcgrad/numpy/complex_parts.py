@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import View, write
 from funcgrad.core.tracer import Operand, is_scalar, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.function_calls import as_array, numpy_function, order_of
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.arithmetic import COMPLEX
+from funcgrad.ops.storage import View, write
 
 __all__ = ["COMPLEX", "imag", "real"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import Cell, new_array, view
 from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, type_of, value
 from funcgrad.core.types import Array, dtype_meant
 from funcgrad.numpy.function_calls import (
@@ -23,6 +22,7 @@ from funcgrad.numpy.function_calls import (
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.index import warn_of_real_parts
 from funcgrad.ops.shape import broadcast_to, copied, lying_as, reshape, zero_dim
+from funcgrad.ops.storage import Cell, new_array, view
 
 __all__ = [
     "array",

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad.core.boundary import hide_frames
-from funcgrad.core.elements import elements_of
-from funcgrad.core.storage import Box, boxed, new_array, set_item, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
     Operand,
@@ -40,6 +38,8 @@ from funcgrad.errors import (
 )
 from funcgrad.ops import shape
 from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.elements import elements_of
+from funcgrad.ops.storage import Box, boxed, new_array, set_item, write
 
 __all__ = [
     "ABSENT",

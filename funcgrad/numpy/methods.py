@@ -11,7 +11,6 @@ import numpy as np
 
 from funcgrad.core.boundary import bound_class, bounded_if_ours, hide_frames
 from funcgrad.core.forms import UFUNCS
-from funcgrad.core.storage import ReadOnlyView, set_item, view
 from funcgrad.core.tracer import (
     ArrayOperand,
     Tracer,
@@ -48,6 +47,7 @@ from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.index import warn_of_real_parts
 from funcgrad.ops.operators import cut
+from funcgrad.ops.storage import ReadOnlyView, set_item, view
 
 __all__ = ["install"]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, dtype_meant, promote
 from funcgrad.numpy.borrowed import program
@@ -17,6 +16,7 @@ from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant
 from funcgrad.ops.index import index_set
 from funcgrad.ops.shape import broadcast_to, concatenate, flip, in_c_order, moveaxis, reshape
+from funcgrad.ops.storage import new_array, view
 
 __all__ = [
     "arange",

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.layout import outwards
-from funcgrad.core.storage import Reshaped, read_only_view, reshaped, view
 from funcgrad.core.tracer import Operand, is_scalar, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.function_calls import as_array, as_zero_dim, memory_of, numpy_function, order_of
 from funcgrad.ops import shape as ops
+from funcgrad.ops.storage import Reshaped, read_only_view, reshaped, view
 
 __all__ = [
     "atleast_1d",

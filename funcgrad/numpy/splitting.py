@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.storage import view
 from funcgrad.core.tracer import Operand
 from funcgrad.core.types import Array
 from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import index
+from funcgrad.ops.storage import view
 
 __all__ = [
     "array_split",

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.storage import set_item
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.function_calls import (
@@ -24,6 +23,7 @@ from funcgrad.numpy.function_calls import (
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
+from funcgrad.ops.storage import set_item
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,11 +14,11 @@ import numpy as np
 from funcgrad.core.forms import Explicit, align, explicit
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.ops.arithmetic import add, multiply
 from funcgrad.ops.product import MATMUL, matmul, matmul_left, matmul_right
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_as, swap_last, unbroadcast, zeros
+from funcgrad.ops.shape import broadcast_as, swap_last, unbroadcast
 
 __all__ = ["ADDMM", "addmm", "combined", "composed"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.ops.arithmetic import (
     absolute,
     add,
@@ -46,7 +46,7 @@ from funcgrad.ops.matrices import (
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import every_lane, zeros
+from funcgrad.ops.shape import every_lane
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = [

@@ -13,10 +13,10 @@ import numpy as np
 from funcgrad.core.forms import Explicit, align, explicit
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.ops.arithmetic import add, multiply, reciprocal, scale, sqrt, subtract
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_as, unbroadcast, zeros
+from funcgrad.ops.shape import broadcast_as, unbroadcast
 from funcgrad.ops.sums import mean
 
 __all__ = ["LAYER_NORM", "layer_norm", "layer_norm_pull"]

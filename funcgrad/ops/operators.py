@@ -21,10 +21,8 @@ from numpy.lib.stride_tricks import as_strided
 from funcgrad.core.boundary import bounded_if_ours, hide_frames
 from funcgrad.core.caller import callee, instead_of, is_storing
 from funcgrad.core.classes import has_own_rules
-from funcgrad.core.elements import elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
-from funcgrad.core.storage import Box, View, boxed, check_age, set_item, splice, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
     ArrayOperand,
@@ -50,7 +48,9 @@ from funcgrad.errors import (
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as ix
 from funcgrad.ops import product
+from funcgrad.ops.elements import elements_of
 from funcgrad.ops.shape import reshape, zero_dim
+from funcgrad.ops.storage import Box, View, boxed, check_age, set_item, write
 
 __all__ = ["cut", "install", "is_scalar"]
 
@@ -591,8 +591,6 @@ def install() -> None:
     }
     for name, function in plain.items():
         setattr(ArrayOperand, f"__{name}__", bounded_if_ours(function))
-    splice.index_set, splice.set_positions = ix.index_set, ix.set_positions
-    splice.check_storable = ix.check_storable
 
 
 install()

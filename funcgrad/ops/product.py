@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import explicit, multilinear
+from funcgrad.core.memory import empty
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -125,7 +125,7 @@ def _matmul(x: Any, y: Any, out: Any = None) -> Any:
         and x.dtype is y.dtype
         and x.shape[0] * y.shape[1] >= LARGE
     ):
-        memory = algebra.empty((x.shape[0], y.shape[1]), x.dtype)
+        memory = empty((x.shape[0], y.shape[1]), x.dtype)
         if x.shape[1] != 1 or x.dtype.kind != "f":
             return np.matmul(x, y, out=memory)
         # NumPy takes several times as long; it adds to 0, which makes +0 of -0
@@ -134,7 +134,7 @@ def _matmul(x: Any, y: Any, out: Any = None) -> Any:
         count, rows, columns = len(x), x.shape[1], y.shape[2]
         plain = x.dtype is y.dtype and count == len(y) and x.strides[0] > 0 < y.strides[0]
         if plain and count * rows * columns >= LARGE:
-            out = algebra.empty((count, rows, columns), x.dtype)
+            out = empty((count, rows, columns), x.dtype)
     return np.matmul(x, y, out=out)
 
 

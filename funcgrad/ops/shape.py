@@ -1,7 +1,7 @@
 """Operations that move elements without computing: reshape, transpose, broadcast, join.
 
 All are linear. The functions here return plain traced values; that slices and reshapes of a
-mutable array are views of it is the business of `core.storage` and of the NumPy layer.
+mutable array are views of it is the business of `ops.storage` and of the NumPy layer.
 """
 
 from __future__ import annotations
@@ -269,12 +269,6 @@ def _kept(shape: tuple[int, ...], axes: Sequence[int], lead: int) -> tuple[int, 
     return tuple(1 if i in axes else n for i, n in enumerate(shape))[lead:]
 
 
-def zeros(aval: ArrayType) -> Any:
-    """Zeros of a type: a NumPy scalar where it has no axes."""
-    dtype = aval.dtype if aval.dtype.kind in "fc" else np.dtype(float)
-    return np.zeros(aval.shape, dtype)[()]
-
-
 # ------------------------------------------------------------------------------- flipping
 
 FLIP: Linear = linear(
@@ -352,9 +346,9 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     return concatenate([reshape(cast(x, dtype), longer) for x in xs], axis)
 
 
-algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, broadcast_as, zeros
+algebra.unbroadcast, algebra.broadcast = unbroadcast, broadcast_as
 algebra.reshape, algebra.stack = reshape, stack
-algebra.renewed, algebra.copied, algebra.zero_dim = renewed, copied, zero_dim
+algebra.zero_dim = zero_dim
 
 for _prim in (TRANSPOSE, BROADCAST, FLIP):
     _prim.lies = moved

@@ -17,7 +17,7 @@ from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.forms.shared import filled
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
@@ -53,7 +53,7 @@ from funcgrad.ops.matrices import (
 )
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import every_lane, zeros
+from funcgrad.ops.shape import every_lane
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = ["SVD", "SVDVALS", "svd", "svdvals", "values_pulled"]

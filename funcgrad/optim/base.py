@@ -15,9 +15,9 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import bounded_if_ours
 from funcgrad.core.tracer import Tracer, operand, type_of
+from funcgrad.core.types import zeros
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import absolute, cast, maximum, minimum, multiply, sqrt, square, where
-from funcgrad.ops.shape import zeros
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = [

@@ -22,7 +22,6 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from funcgrad.core.boundary import hide_frames
-from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import running
 from funcgrad.errors import (
     FuncgradError,
@@ -33,6 +32,7 @@ from funcgrad.errors import (
 )
 from funcgrad.numpy.function_calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
+from funcgrad.ops.storage import boxed
 
 __all__ = ["BEHIND", "METHODS", "install", "scipy_method"]
 

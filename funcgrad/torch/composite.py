@@ -10,8 +10,7 @@ import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.shape import zeros
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.torch import flat, lines
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import in_single, is_narrow

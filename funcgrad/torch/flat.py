@@ -22,9 +22,9 @@ import numpy as np
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.errors import CompilerError, outside
-from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.threads import PARALLEL
 from funcgrad.transforms.node import IN_PLACE_FROM

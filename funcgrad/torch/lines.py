@@ -19,8 +19,8 @@ import numpy as np
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.kernels import memory
 from funcgrad.kernels.copies import total_of
 from funcgrad.kernels.native import Code
 from funcgrad.ops.affine import ADDMM

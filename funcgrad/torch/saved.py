@@ -15,8 +15,8 @@ import numpy as np
 
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import zeros
 from funcgrad.errors import outside
-from funcgrad.ops.shape import zeros
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes, no_grad

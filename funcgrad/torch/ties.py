@@ -14,8 +14,7 @@ from typing import Any
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import type_of
-from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.shape import zeros
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.torch.nodes import edge_of, node_class, output_types
 from funcgrad.torch.root import ROOT, RootTracer
 

@@ -16,12 +16,12 @@ from funcgrad.compile.execute import execute
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.linearity import Flow, linear_flow
-from funcgrad.ops.shape import copied, zeros
+from funcgrad.ops.shape import copied
 from funcgrad.passes.partition import Partition, Saves, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole

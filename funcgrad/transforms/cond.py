@@ -20,7 +20,7 @@ from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.tracer import operand as as_operand
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
 from funcgrad.errors import located
 from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
@@ -32,7 +32,6 @@ from funcgrad.graph.raising import may_raise
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import cast, logical_not, not_equal, subtract, where
 from funcgrad.ops.index import gather
-from funcgrad.ops.shape import zeros
 from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import (
     NOT_GIVEN,

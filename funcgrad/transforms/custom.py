@@ -17,10 +17,10 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
 from funcgrad.errors import CustomRuleError, OperandError, TreeError, located
 from funcgrad.ops.arithmetic import add
-from funcgrad.ops.shape import broadcast_as, zeros
+from funcgrad.ops.shape import broadcast_as
 from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
 from funcgrad.transforms.custom_call import (
     CUSTOM_JVP,

@@ -17,13 +17,13 @@ from funcgrad.core.forms import HigherOrder, each_lane, filled
 from funcgrad.core.layout import Ask
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, running, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.layouts import through
-from funcgrad.ops.shape import every_lane, zeros
+from funcgrad.ops.shape import every_lane
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole

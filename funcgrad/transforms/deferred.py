@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from funcgrad import tree
-from funcgrad.core.storage import OlderWrites, write
 from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import LaterTransformError, LeakedTracerError
 from funcgrad.graph.build import Stage, StageTracer, finish, holds
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
+from funcgrad.ops.storage import OlderWrites, write
 from funcgrad.transforms.rolling import rolled
 from funcgrad.transforms.selection_sizes import sizes_of
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.core.mutation import written_line
 from funcgrad.core.tracer import Tracer, running, type_of
 from funcgrad.errors import MutatedCaptureError, Place, located, user_place
-from funcgrad.kernels import memory
 from funcgrad.transforms.checksum import checksum
 
 __all__ = [

@@ -12,9 +12,9 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import zeros
 from funcgrad.errors import AbstractValueError, NotDifferentiableError, TreeError, located
 from funcgrad.ops.arithmetic import negative, subtract
-from funcgrad.ops.shape import zeros
 from funcgrad.transforms.abstract import ShapeDtypeStruct
 from funcgrad.transforms.arguments import name_of
 from funcgrad.transforms.captures import reaches_traced

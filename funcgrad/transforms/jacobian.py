@@ -11,10 +11,10 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Operand, operand, running, type_of
-from funcgrad.core.types import ArrayType, is_inexact
+from funcgrad.core.types import ArrayType, is_inexact, zeros
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.ops.arithmetic import not_equal
-from funcgrad.ops.shape import concatenate, moveaxis, reshape, zeros
+from funcgrad.ops.shape import concatenate, moveaxis, reshape
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import (
     check_complex,

@@ -20,11 +20,11 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, operand, plain, serial, type_of
-from funcgrad.core.types import Array, is_inexact
+from funcgrad.core.types import Array, is_inexact, zeros
 from funcgrad.errors import CotangentError, located
 from funcgrad.graph.interpret import evaluate
 from funcgrad.ops.arithmetic import add, cast, multiply
-from funcgrad.ops.shape import broadcast_as, zeros
+from funcgrad.ops.shape import broadcast_as
 from funcgrad.transforms.arguments import leaves_of, lower, name_of
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.results import apart, handed_back, own

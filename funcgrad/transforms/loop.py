@@ -22,13 +22,12 @@ from funcgrad.compile.execute import execute
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
 from funcgrad.errors import GraphError, LoopLimitError, located
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.linearity import Flow, either, linear_flow
 from funcgrad.graph.loop import Loop
-from funcgrad.ops.shape import zeros
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import (
     as_linear,

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.core.tracer import type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.loop import Loop
-from funcgrad.ops.shape import zeros
 from funcgrad.transforms.loop_graphs import Run, staged_graph, strong_type, types_of_variables
 
 __all__ = ["known_mask", "loop_beside", "mask_type", "no_tangent"]

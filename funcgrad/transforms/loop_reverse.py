@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.core.types import Array, is_inexact
+from funcgrad.core.types import Array, is_inexact, zeros
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import add
-from funcgrad.ops.shape import zeros
 from funcgrad.transforms.call import reverse_graphs
 from funcgrad.transforms.loop_graphs import Run, staged_graph, types_of_variables
 

@@ -19,6 +19,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import add as sum_of
 from funcgrad.kernels.forward import add_to
+from funcgrad.ops import arithmetic
 
 __all__ = [
     "PICK",
@@ -132,7 +133,7 @@ class LeafNode(Node):
         dtype = self.avals[0].dtype
         raw = type(g) is ndarray or type(g) is float64
         same = (g.dtype if raw else type_of(g).dtype) is dtype
-        cts[self] = g if same else algebra.cast(g, dtype)
+        cts[self] = g if same else arithmetic.cast(g, dtype)
 
     pull_quick = pull
 
@@ -150,7 +151,7 @@ class PickNode(Node):
         if slots is None:
             slots = cts[parent] = [None] * len(parent.outputs)
         k = self.params["index"]
-        slots[k] = g if slots[k] is None else algebra.add(slots[k], g)
+        slots[k] = g if slots[k] is None else arithmetic.add(slots[k], g)
 
     pull_quick = pull
 
@@ -229,7 +230,7 @@ def add(old: Any, c: Any) -> Any:
     if type(c) is Scatter:
         if type(old) is not Buffer:
             if isinstance(old, Tracer):
-                return algebra.add(old, dense(c))
+                return arithmetic.add(old, dense(c))
             base = dense(old) if type(old) is Scatter else np.array(old, copy=True)
             old = Buffer(base)
         old.array[c.index] += c.g
@@ -240,12 +241,12 @@ def add(old: Any, c: Any) -> Any:
         c = c.array
     if type(old) is Buffer:
         if isinstance(c, Tracer) or np.result_type(old.array, c) != old.array.dtype:
-            return algebra.add(old.array, c)
+            return arithmetic.add(old.array, c)
         add_to(old.array, c)
         return old
     total = sum_of(old, c)
     if total is None:
-        total = algebra.add(old, c)
+        total = arithmetic.add(old, c)
     if type(total) is np.ndarray and total.size >= IN_PLACE_FROM:
         return Buffer(total)
     return total

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad.core.effects import logged
-from funcgrad.core.storage import OlderWrites
 from funcgrad.core.tracer import Tracer, operand, running
 from funcgrad.errors import LaterTransformError, located
+from funcgrad.ops.storage import OlderWrites
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = ["SMALL", "MarksNeededError", "has_nan", "optimistic", "seen", "settled"]

@@ -19,9 +19,9 @@ import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
-from funcgrad.core.types import Array, ArrayType, broadcast_shapes, is_inexact
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes, is_inexact, zeros
 from funcgrad.ops.arithmetic import logical_not, logical_or, not_equal, where
-from funcgrad.ops.shape import broadcast_to, zeros
+from funcgrad.ops.shape import broadcast_to
 
 __all__ = ["PartTracer", "Presence"]
 

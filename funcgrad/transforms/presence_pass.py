@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import plain
+from funcgrad.ops import arithmetic
 from funcgrad.transforms.node import Cotangents, Held, Node, PickNode, Scatter, add, dense
 from funcgrad.transforms.presence import PartTracer, Presence
 
@@ -92,5 +92,5 @@ def _sum(trace: Presence, old: Any, c: Any) -> Any:
         return old
     if isinstance(old, PartTracer) or isinstance(c, PartTracer) or Gathered in (type(old), type(c)):
         pair = (trace.whole(_taken(x, trace)) for x in (old, c))
-        return trace.lower(algebra.add(*pair))
+        return trace.lower(arithmetic.add(*pair))
     return add(old, c)

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.storage import Box, boxed
+from funcgrad.core.memory import SMALLEST, is_shown_once
 from funcgrad.core.tracer import Trace, Tracer, running, twin, type_of
 from funcgrad.core.types import is_inexact
-from funcgrad.kernels.memory import SMALLEST, is_shown_once
 from funcgrad.kernels.spread import written_out
+from funcgrad.ops.storage import Box, boxed
 from funcgrad.transforms.arguments import lower, name_of, no_tangent, present, rebuild
 
 __all__ = [

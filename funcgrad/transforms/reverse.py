@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Tracer, plain, running, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.core.watching import found_in, line_of, place_of, refuse
 from funcgrad.errors import AbstractValueError, NotDifferentiableError, located, repeated
 from funcgrad.graph.build import StageTracer, stage
@@ -24,7 +24,6 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.linearity import linear_flow
 from funcgrad.graph.straight import straight
-from funcgrad.ops.shape import zeros
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import (
     PICK,

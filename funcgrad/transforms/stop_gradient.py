@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.storage import view
 from funcgrad.core.tracer import Operand, bind, is_scalar, sealed
 from funcgrad.core.types import Array
 from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.storage import view
 from funcgrad.transforms.arguments import leaves_of, present
 
 __all__ = ["stop_gradient"]

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 
 HEAD = """
 import gc, os, signal, sys, threading, weakref
 import numpy as np
 import funcgrad as fg
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 x = np.linspace(0.1, 1.0, 1 << 16)
 def loss(x):
     return np.sum(np.exp(-x * x) * np.tanh(x))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 from funcgrad.ops import product
 
 SHAPE, DOUBLE = (1 << 15,), np.dtype(np.float64)

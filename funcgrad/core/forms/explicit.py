@@ -12,7 +12,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms.shared import align, each_lane, filled, needed, union
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact, promote
+from funcgrad.core.types import Array, ArrayType, is_inexact, promote, zeros
 
 __all__ = ["Explicit", "explicit", "leading_batch"]
 
@@ -126,7 +126,7 @@ class Explicit(Primitive):
             else:
                 cts = self.pull(g[0], made[0], values, needs, params)
             return tuple(
-                algebra.zeros(type_of(x)) if c is None else c
+                zeros(type_of(x)) if c is None else c
                 for c, x, need in zip(cts, values, needs, strict=True)
                 if need
             )

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 
 __all__ = ["Linear", "linear"]
 
@@ -93,7 +92,7 @@ class Linear(Primitive):
             elif moved[i]:
                 args.append(ts[i])
             else:
-                args.append(algebra.zeros(_still(type_of(x), type_of(y).dtype)))
+                args.append(zeros(_still(type_of(x), type_of(y).dtype)))
         return bind(self, args, params)
 
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 
 __all__ = ["align", "each_lane", "filled", "needed", "union"]
 
@@ -61,7 +61,7 @@ def align(
 def filled(g: Sequence[Array | None], types: Sequence[ArrayType]) -> tuple[Array, ...]:
     """The cotangents of several outputs, with zeros for those that nobody has read."""
     traces = [c.owner for c in g if isinstance(c, Tracer)]
-    nothing = max(traces, key=lambda t: t.level).nothing if traces else algebra.zeros
+    nothing = max(traces, key=lambda t: t.level).nothing if traces else zeros
     return tuple(nothing(t) if c is None else c for c, t in zip(g, types, strict=True))
 
 
@@ -74,7 +74,7 @@ def each_lane(
         single = [ArrayType(t.shape[b:], t.dtype) for t, b in zip(lanes, batched, strict=True)]
         out = prim.type_rule(single, params)
         types = out if prim.multiple else (out,)
-        empty = tuple(algebra.zeros(ArrayType((0, *t.shape), t.dtype)) for t in types)
+        empty = tuple(zeros(ArrayType((0, *t.shape), t.dtype)) for t in types)
         return empty if prim.multiple else empty[0]
     results = []
     for i in range(size):

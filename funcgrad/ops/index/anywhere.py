@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import ARGUMENTS, located, warn_at_line
@@ -276,11 +275,3 @@ def _chosen(x: Array, items: Sequence[Any], v: Array) -> Array | None:
     if new.ndim > len(rest) or type_of(mask).shape != aval.shape[: type_of(mask).ndim]:
         return None
     return where(reshape(mask, type_of(mask).shape + (1,) * len(rest)), broadcast_to(v, rest), x)
-
-
-def pick(x: Array, positions: Array) -> Array:
-    """The elements of the flat `x` at integer positions."""
-    return gather(reshape(x, (type_of(x).size,)), positions)
-
-
-algebra.pick = pick

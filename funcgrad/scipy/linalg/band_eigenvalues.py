@@ -14,11 +14,11 @@ import scipy.linalg as sp
 from funcgrad.core.forms import Explicit, each_lane, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops import factor
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import concatenate, stack, zeros
+from funcgrad.ops.shape import concatenate, stack
 from funcgrad.scipy.linalg.banded import bands, dense
 from funcgrad.scipy.linalg.define import as_lapack
 from funcgrad.transforms.jvp import jvp

@@ -10,13 +10,13 @@ import scipy.linalg as sp
 from funcgrad.core.layout import fresh
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import located
 from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import conjugate, multiply, where
 from funcgrad.ops.index import getitem
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import concatenate, stack, zeros
+from funcgrad.ops.shape import concatenate, stack
 from funcgrad.ops.sums import sum as total
 from funcgrad.scipy.linalg.define import as_lapack, stacked
 from funcgrad.scipy.linalg.factorizations import CHOLESKY

@@ -18,14 +18,14 @@ import scipy.linalg as sp
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import AbstractValueError, located
 from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops.arithmetic import add, imag, multiply, negative, real, subtract
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import complex_, definite, regular
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import concatenate, swap_last, zeros
+from funcgrad.ops.shape import concatenate, swap_last
 from funcgrad.scipy.linalg.define import by_lanes, lapack_lies, loops, square_matrix, stacked
 from funcgrad.scipy.linalg.equations import SYLVESTER, sylvester
 from funcgrad.scipy.linalg.solvers import solve

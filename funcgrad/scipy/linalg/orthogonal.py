@@ -10,7 +10,7 @@ import scipy.linalg as sp
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
@@ -39,7 +39,7 @@ from funcgrad.ops.matrices import (
 from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import concatenate, flat, flip, zeros
+from funcgrad.ops.shape import concatenate, flat, flip
 from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import arccos, arcsin
 from funcgrad.scipy.linalg.define import (

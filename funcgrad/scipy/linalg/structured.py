@@ -9,7 +9,7 @@ import scipy.linalg as sp
 
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.indexing import take
 from funcgrad.numpy.norms import norm as numpy_norm
@@ -26,7 +26,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import column
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, concatenate, reshape, zeros
+from funcgrad.ops.shape import broadcast_to, concatenate, reshape
 from funcgrad.scipy.linalg.define import as_lapack
 from funcgrad.scipy.valued import valued
 

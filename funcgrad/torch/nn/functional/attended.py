@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.config import config
+from funcgrad.core import memory
 from funcgrad.core.primitive import Params
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.product import matmul

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 from funcgrad.kernels.products import multiply
 from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.matrix_products import times

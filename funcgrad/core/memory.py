@@ -8,8 +8,7 @@ is one to which a weak reference leads. What no one has asked for in a while is 
 
 There is no lock. Any line may be interrupted by another thread, or by the handler of a signal or a
 finalizer that wants memory itself, so every step is one operation of a deque or a dictionary: who
-has taken an array out of its deque has it alone. It imports config, NumPy, and `algebra`, through
-which the operations below this room get their memory.
+has taken an array out of its deque has it alone. It imports config and NumPy.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from weakref import getweakrefcount
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.core.algebra import algebra
 
 __all__ = ["SMALLEST", "clear", "empty", "held", "is_shown_once", "zeros"]
 
@@ -102,9 +100,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> nda
     if _bytes > limit:
         _shrink(limit)
     return x
-
-
-algebra.empty = empty
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:

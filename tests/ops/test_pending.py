@@ -5,7 +5,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad.core.storage import Cell
+from funcgrad.ops.storage import Cell
 
 X = np.linspace(0.5, 1.5, 6)
 

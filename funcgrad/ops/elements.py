@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
-from funcgrad.core.storage import View
 from funcgrad.core.tracer import ArrayOperand, Operand, Tracer, layout
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.ops.index import gather, getitem
+from funcgrad.ops.shape import renewed, reshape
+from funcgrad.ops.storage import View
 
 __all__ = ["Element", "elements_of"]
 
@@ -51,7 +52,7 @@ class Elements:
         places = np.fromiter((item.place for item in x.flat), np.intp, x.size)
         if x.shape == source.type.shape and np.array_equal(places, np.arange(x.size)):
             return source
-        return algebra.pick(source, places.reshape(x.shape))
+        return gather(reshape(source, (source.type.size,)), places.reshape(x.shape))
 
 
 class Element(ArrayOperand):
@@ -66,7 +67,7 @@ class Element(ArrayOperand):
         source = self.elements.read()
         if self.found is None:
             place = np.unravel_index(self.place, source.type.shape)
-            self.found = algebra.getitem(source, tuple(map(int, place)))
+            self.found = getitem(source, tuple(map(int, place)))
         return self.found
 
 
@@ -79,7 +80,7 @@ def elements_of(x: Operand, source: Tracer, copy: bool) -> np.ndarray[Any, Any]:
         held[()] = x
         return held
     if x is source:  # which may be written into: its content now is what counts
-        source = algebra.renewed(source)
+        source = renewed(source)
     root: Any = x
     while isinstance(root, View):
         root = root.base

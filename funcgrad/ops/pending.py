@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, is_scalar, twin, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import broadcast_as, reshape, stack
 
 __all__ = ["Pending", "row_of"]
 
@@ -61,17 +63,17 @@ class Pending:
 
     def fitted(self, v: Array) -> Array:
         """A value as a row, that is nobody else's; raises where it does not fit, as NumPy."""
-        made = algebra.cast(v, self.aval.dtype)
+        made = cast(v, self.aval.dtype)
         lead = type_of(made).shape
         while len(lead) > len(self.aval.shape) and lead[0] == 1:  # NumPy drops leading axes of 1
             lead = lead[1:]
-        made = algebra.broadcast(algebra.reshape(made, lead), self.aval.shape, self.aval.dtype)
+        made = broadcast_as(reshape(made, lead), self.aval.shape, self.aval.dtype)
         if not isinstance(made, Tracer):
             made = np.array(made)[()]
         elif made is v:
             made = twin(v)
         if not self.aval.shape and not is_scalar(made):
-            made = algebra.getitem(algebra.reshape(made, (1,)), (0,))
+            made = getitem(reshape(made, (1,)), (0,))
         return made
 
     def read(self, whole: Array, index: tuple[Any, ...]) -> Array | None:
@@ -99,14 +101,14 @@ class Pending:
         if len(known) < len(rows):
             return None
         if not any(r in self.rows for r in known):
-            return algebra.getitem(whole, index)
-        return algebra.stack([self._row(whole, r, rest) for r in known])
+            return getitem(whole, index)
+        return stack([self._row(whole, r, rest) for r in known])
 
     def _row(self, whole: Array, row: Row, rest: tuple[Any, ...]) -> Array:
         if row not in self.rows:
-            return algebra.getitem(whole, (*row, *rest))
+            return getitem(whole, (*row, *rest))
         found = self.rows[row]
-        return algebra.getitem(found, rest) if rest else found
+        return getitem(found, rest) if rest else found
 
     def settled(self, whole: Array, put: Any) -> Array:
         """The array with all that is noted; ``put(x, index, v)`` is a copy with `v` at `index`."""
@@ -114,7 +116,7 @@ class Pending:
         lead = type_of(whole).shape[: self.depth]
         if len(rows) == 1:
             return put(whole, rows[0], self.rows[rows[0]])
-        values = algebra.stack([self.rows[r] for r in rows])
+        values = stack([self.rows[r] for r in rows])
         if len(rows) == int(np.prod(lead)):
-            return algebra.reshape(values, type_of(whole).shape)
+            return reshape(values, type_of(whole).shape)
         return put(whole, tuple(np.array(rows).T), values)

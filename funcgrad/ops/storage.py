@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.layout import new_memory
-from funcgrad.core.pending import Pending, row_of
 from funcgrad.core.tracer import (
     ArrayOperand,
     Operand,
@@ -31,6 +29,9 @@ from funcgrad.core.tracer import (
 )
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LaterTransformError, located
+from funcgrad.ops.index import check_storable, getitem, index_set, set_positions
+from funcgrad.ops.pending import Pending, row_of
+from funcgrad.ops.shape import copied, renewed
 
 __all__ = [
     "Box",
@@ -46,17 +47,6 @@ __all__ = [
     "view",
     "write",
 ]
-
-
-class Splice:
-    """The operations that writing needs; `ops.operators` puts them in."""
-
-    check_storable: Any  # check_storable(dtype, v, one element) raises where v does not go in
-    index_set: Any  # index_set(x, index, v)
-    set_positions: Any  # set_positions(x, flat positions, v)
-
-
-splice = Splice()
 
 
 class _Writes:
@@ -84,7 +74,7 @@ class Box(ArrayOperand):
 
     def part(self, index: tuple[Any, ...]) -> Array:
         """What a basic index chooses of the content."""
-        return algebra.getitem(self.content(), index)
+        return getitem(self.content(), index)
 
 
 class Cell(Box):
@@ -104,7 +94,7 @@ class Cell(Box):
     def content(self) -> Array:
         if self.pending is not None:
             pending, self.pending = self.pending, None
-            self.whole = pending.settled(self.whole, splice.index_set)
+            self.whole = pending.settled(self.whole, index_set)
         return self.whole
 
     @property
@@ -120,7 +110,7 @@ class Cell(Box):
             found = self.pending.read(self.whole, index)
             if found is not None:
                 return found
-        return algebra.getitem(self.content(), index)
+        return getitem(self.content(), index)
 
     def write(self, new: Array) -> None:
         self._begin(new)
@@ -138,7 +128,7 @@ class Cell(Box):
             noted = Pending(len(row), self.type)
         elif noted.depth != len(row):
             return False
-        splice.check_storable(noted.aval.dtype, v, not noted.aval.shape)
+        check_storable(noted.aval.dtype, v, not noted.aval.shape)
         fitted = noted.fitted(v)
         self._begin(v)
         noted.rows[row] = fitted
@@ -192,12 +182,12 @@ class View(Box):
         base = self.base
         if self.index is not None:
             if not isinstance(base, Cell) or not base.write_row(self.index, new):
-                write(base, splice.index_set(base.content(), self.index, new))
+                write(base, index_set(base.content(), self.index, new))
             return
         whole = base.content()
         aval = type_of(whole)
         positions = self.function(np.arange(aval.size).reshape(aval.shape))
-        write(base, splice.set_positions(whole, positions, new))
+        write(base, set_positions(whole, positions, new))
 
 
 class Reshaped(View):
@@ -218,7 +208,7 @@ class Reshaped(View):
     ) -> None:
         whole = base.content()
         made = function(whole)
-        super().__init__(base, function, None, algebra.renewed(made) if made is whole else made)
+        super().__init__(base, function, None, renewed(made) if made is whole else made)
         self.begun, self.order = _bottom(whole), order
         self.cached: Any
         self.shares: Any = shares  # None once it is decided
@@ -376,7 +366,7 @@ def reshaped(
     whole = x.content()
     made = function(whole)
     if isinstance(made, Tracer):
-        return algebra.copied(made, order) if not _lies_in(made, order) or made is whole else made
+        return copied(made, order) if not _lies_in(made, order) or made is whole else made
     return boxed(made.copy(order) if np.may_share_memory(made, whole) else made)
 
 
@@ -399,7 +389,7 @@ def write(x: Operand, new: Array) -> None:
         return
     assert isinstance(x, Tracer)
     if not isinstance(new, Tracer) or new.owner.level < x.owner.level:
-        new = splice.index_set(x, ..., new)  # a constant of its trace, as `x //= y` writes
+        new = index_set(x, ..., new)  # a constant of its trace, as `x //= y` writes
     if new.owner is not x.owner:
         raise _later(new)
     check_age(x)
@@ -420,4 +410,4 @@ def set_item(x: Operand, index: Any, v: Array) -> None:
         check_age(x)
         whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
         return
-    write(x, splice.index_set(whole, index, v))
+    write(x, index_set(whole, index, v))
