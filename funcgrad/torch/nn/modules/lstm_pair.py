@@ -16,8 +16,7 @@ from funcgrad.config import config
 from funcgrad.core.forms import explicit
 from funcgrad.core.primitive import Params
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.shape import zeros
+from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.torch.composite import Inside, inside, spread_over
 from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.nn.modules import lstm
