@@ -13,12 +13,15 @@ from funcgrad.compile import cache
 from funcgrad.compile.loops import (
     Accumulate,
     Address,
+    Buffer,
     Carry,
     Combine,
     Const,
     For,
     Kernel,
     Let,
+    Load,
+    Store,
 )
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import Nest, chunks, each_row, integer, printed
@@ -141,6 +144,71 @@ def _log_softmax_backward(n: Nest) -> Kernel:
     c = n.let(inner, "sub", g, n.let(inner, "mul", n.let(inner, "exp", y), total))
     n.store(inner, c, "c", ("away", 1), (j, 1))
     return n.kernel([], chunk)
+
+
+# ------------------------------------------------------------------------- likelihood of classes
+
+
+def _class_of_row(n: Nest, body: list[Any], place: str) -> None:
+    """Of a row the class `at` (0 where there is none), and whether it is `skipped` or `wrong`."""
+    zero = Const(0, "int64")
+    body += [
+        Load("given", "int64", Address("classes", ((place, 1),))),
+        Let("skipped", "bool", "eq", ("given", "ignore")),
+        Let("below", "bool", "lt", ("given", zero)),
+        Let("above", "bool", "ge", ("given", "columns")),
+        Let("outside", "bool", "or", ("below", "above")),
+        Let("none", "bool", "or", ("outside", "skipped")),
+        Let("at", "int64", "select", ("none", zero, "given")),
+    ]
+
+
+def _likelihood(n: Nest) -> Kernel:
+    """The sum of -x at the class of each row; how many rows count, and how many have no class."""
+    n.array("x")
+    n.buffers.append(Buffer("classes", "int64", "input"))
+    n.array("sums", "output")
+    n.buffers.append(Buffer("counts", "int64", "output"))
+    chunk, body = each_row(n)
+    rows = chunk.body[-1]
+    rows.carries += [Carry("total", n.dtype, "compensated"), Carry("kept", "int64", "add"),
+                     Carry("wrong", "int64", "add")]  # fmt: skip
+    _class_of_row(n, body, "place")
+    zero, one = Const(0, "int64"), Const(1, "int64")
+    x = n.load(body, "x", ("away", 1), ("at", 1))
+    body += [
+        Let("term", n.dtype, "select", ("skipped", Const(0.0, n.dtype), n.let(body, "neg", x))),
+        Let("counts.now", "int64", "select", ("skipped", zero, one)),
+        Let("lost", "int64", "select", ("outside", "counts.now", zero)),
+        Combine("total", "term"),
+        Combine("kept", "counts.now"),
+        Combine("wrong", "lost"),
+    ]
+    n.store(chunk.body, "total", "sums", ("chunk", 1))
+    chunk.body += [
+        Store(Address("counts", (("chunk", 2),)), "kept", "int64"),
+        Store(Address("counts", (("chunk", 2),), 1), "wrong", "int64"),
+    ]
+    kernel = n.kernel([], chunk)
+    kernel.integers.append("ignore")
+    return kernel
+
+
+def _likelihood_backward(n: Nest) -> Kernel:
+    """A number at the class of each row that counts, else 0."""
+    n.buffers.append(Buffer("classes", "int64", "input"))
+    n.array("c", "output")
+    chunk, body = each_row(n)
+    convert = "copy" if n.dtype == "float64" else "cast"
+    chunk.body.insert(0, Let("number", n.dtype, convert, ("each",)))
+    _class_of_row(n, body, "place")
+    j, inner = n.loop(body, "columns", "vector")
+    inner.append(Store(Address("c", (("away", 1), (j, 1))), Const(0.0, n.dtype), n.dtype))
+    body.append(Let("put", n.dtype, "select", ("none", Const(0.0, n.dtype), "number")))
+    n.store(body, "put", "c", ("away", 1), ("at", 1))
+    kernel = n.kernel(["each"], chunk)
+    kernel.integers.append("ignore")
+    return kernel
 
 
 # ---------------------------------------------------------------------------------- running sums
@@ -372,6 +440,8 @@ KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "softmax_backward": _softmax_backward,
     "log_softmax": _log_softmax,
     "log_softmax_backward": _log_softmax_backward,
+    "likelihood": _likelihood,
+    "likelihood_backward": _likelihood_backward,
     "running_sum": _running_sum,
     "running_sum_backward": functools.partial(_running_sum, backward=True),
     "layer_norm": _layer_norm,

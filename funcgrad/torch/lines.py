@@ -1,4 +1,4 @@
-"""Softmax, norms, running sums and products of large matrices, in native code of our own.
+"""Softmax, likelihoods, norms, running sums and products of large matrices, in native code.
 
 As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is
 first asked for (see `line_code`) and lies on disk afterwards, nothing else runs in its place, and
@@ -25,12 +25,13 @@ from funcgrad.kernels.copies import total_of
 from funcgrad.kernels.native import Code
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
+from funcgrad.ops.likelihood import NLL_LOSS
 from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.ops.sums import MEAN, SUM
 from funcgrad.torch import matrix_products
-from funcgrad.torch.flat import FEWEST, FLOATS
+from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
 __all__ = [
@@ -42,6 +43,10 @@ ndarray = np.ndarray
 BLOCK = 64  # columns side by side
 LONGEST = 4096  # columns of a row that are added up as one block
 PIECE = 1 << 14  # elements of rows that a thread takes at a time
+FEW = 32  # elements: of fewer NumPy's softmax, in a recipe, is as fast
+EXAMPLES = 1 << 12  # rows of a likelihood that are added up at once
+CLASSES = np.dtype(np.int64)
+FAR = 1 << 62  # beyond, a class to ignore is no word
 LINES = 128  # bytes between sums of two threads: a line of the cache that both write goes round
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
 NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
@@ -64,8 +69,8 @@ def pull(node: Any, g: Any) -> list[Any] | None:
 
 
 def _suits(x: Any) -> bool:
-    large = type(x) is ndarray and x.size >= FEWEST
-    return bool(large and x.dtype in FLOATS and config.kernels)
+    some = type(x) is ndarray and x.size > 0
+    return bool(some and x.dtype in FLOATS and config.kernels)
 
 
 def _ready(x: Any) -> bool:
@@ -84,12 +89,12 @@ def _run(
     name: str, arrays: Sequence[Any], integers: Sequence[int], numbers: Sequence[float], chunks: int
 ) -> None:
     """Run the code `name` for the dtype of the arrays; the integers begin with what a chunk is."""
-    code = _code(name, arrays[0].dtype)
+    code = _code(name, next(x.dtype for x in arrays if x.dtype in FLOATS))
     address = address_of()
     table = array("q", [*map(address, arrays), *integers])
     table.frombytes(array("d", numbers).tobytes())
     at = table.buffer_info()[0]
-    if arrays[0].size >= SHARED and config.threads > 1 and chunks > 1:
+    if max(arrays[0].size, arrays[-1].size) >= SHARED and config.threads > 1 and chunks > 1:
         pool().run(code.address, at, chunks)
     else:
         code.call(at, 0, chunks, 0)
@@ -124,7 +129,7 @@ def _rows(size: int, columns: int) -> tuple[list[int], int]:
 
 def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     (x,) = xs
-    if not _suits(x) or params["axis"] not in (-1, x.ndim - 1):
+    if not _suits(x) or x.size < FEW or params["axis"] not in (-1, x.ndim - 1):
         return None
     out = memory.empty(x.shape, x.dtype)
     rows(NAMES[prim], [_dense(x), out])
@@ -133,13 +138,83 @@ def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
 
 def _softmax_pull(node: Any, g: Any) -> list[Any] | None:
     y = node.saved[0]
-    if not _ready(y) or type(g) is not ndarray or g.dtype != y.dtype:
+    if not _ready(y) or y.size < FEW or type(g) is not ndarray or g.dtype != y.dtype:
         return None
     if node.params["axis"] not in (-1, y.ndim - 1):
         return None
     out = memory.empty(y.shape, y.dtype)
     rows(f"{NAMES[node.prim]}_backward", [_dense(g), y, out])
     return [out]
+
+
+# ------------------------------------------------------------------------- likelihood of classes
+
+
+def _are_classes(target: Any, count: int) -> bool:
+    return bool(
+        type(target) is ndarray
+        and target.dtype == CLASSES
+        and target.shape == (count,)
+        and _whole(target)
+    )
+
+
+def _pieces_of_rows(shape: Sequence[int], ignore: int) -> tuple[list[int], int]:
+    """What code of likelihoods is told, and how many pieces there are."""
+    count, columns = shape
+    return [EXAMPLES, count, columns, 0, ignore], -(-count // EXAMPLES)
+
+
+def likelihood(x: Any, target: Any, reduction: Any, ignore: int) -> Any:
+    """The likelihood of one class for each row, added up; None where NumPy computes it, or a class
+    is none.
+    """
+    if reduction != "mean" and reduction != "sum":
+        return None
+    if type(x) is not ndarray or x.ndim != 2 or not _ready(x):
+        return None
+    if not _are_classes(target, len(x)) or abs(ignore) > FAR:
+        return None
+    integers, chunks = _pieces_of_rows(x.shape, ignore)
+    sums, counts = np.empty(chunks, x.dtype), np.empty((chunks, 2), np.int64)
+    _run("likelihood", [x, target, sums, counts], integers, [], chunks)
+    if chunks == 1:
+        total, (kept, wrong) = float(sums[0]), counts[0].tolist()
+    else:
+        total = float(np.add.reduce(sums, dtype=np.float64))
+        kept, wrong = np.add.reduce(counts, 0).tolist()
+    if wrong:
+        return None
+    if reduction == "mean":
+        total = total / kept if kept else math.nan
+    return x.dtype.type(total)
+
+
+def _likelihood(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    if len(xs) > 2:  # weights of classes
+        return None
+    x, target = xs
+    return likelihood(x, target, params["reduction"], params["ignore"])
+
+
+def _likelihood_pull(node: Any, g: Any) -> list[Any] | None:
+    x, target = node.saved[1], node.saved[2]
+    reduction, ignore = node.params["reduction"], node.params["ignore"]
+    if len(node.saved) > 3 or reduction == "none" or len(node.avals[0].shape) != 2:
+        return None
+    shape, dtype = node.avals[0].shape, node.avals[0].dtype
+    if not _are_classes(target, shape[0]) or dtype not in FLOATS or not math.prod(shape):
+        return None
+    if (x is not None and x.dtype != dtype) or abs(ignore) > FAR or type(g) is not dtype.type:
+        return None
+    if reduction == "mean":
+        kept = shape[0] - np.count_nonzero(np.equal(target, ignore))
+        with np.errstate(all="ignore"):
+            g = g / dtype.type(kept)
+    integers, chunks = _pieces_of_rows(shape, ignore)
+    out = memory.empty(shape, dtype)
+    _run("likelihood_backward", [target, out], integers, [-float(g)], chunks)
+    return [out, None]
 
 
 # ------------------------------------------------------------------------------------ batch norm
@@ -305,6 +380,7 @@ def _whole_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
 VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     SOFTMAX: _softmax,
     LOG_SOFTMAX: _softmax,
+    NLL_LOSS: _likelihood,
     BATCH_NORM: _batch_norm,
     LAYER_NORM: _layer_norm,
     MATMUL: matrix_products.product,
@@ -315,6 +391,7 @@ VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
 RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
     SOFTMAX: _softmax_pull,
     LOG_SOFTMAX: _softmax_pull,
+    NLL_LOSS: _likelihood_pull,
     BATCH_NORM: _batch_norm_pull,
     LAYER_NORM: _layer_norm_pull,
     MATMUL: matrix_products.product_pull,

@@ -356,7 +356,7 @@ def saved_tensor(node: GradNode, slot: int, part: int | None = None) -> Any:
     `part` is which of several outputs.
     """
     check_saved(node)
-    held = node.saved[slot]
+    held = node.saved[slot] if slot < len(node.saved) else None  # an operand that may be left out
     if isinstance(held, tuple) and part is not None:
         return box(ROOT.tracer(np.asarray(held[part]), pick(node, part)))
     if held is None or (not isinstance(held, (np.ndarray, np.generic, Packed))):

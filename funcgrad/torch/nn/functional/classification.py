@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.ops import likelihood
-from funcgrad.torch import dtypes
+from funcgrad.torch import dtypes, likelihood_recorder
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.functional.common import (
@@ -18,6 +18,7 @@ from funcgrad.torch.nn.functional.common import (
     reduction_of,
 )
 from funcgrad.torch.nn.functional.softmax import log_softmax
+from funcgrad.torch.nodes import OF_CORE
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -40,6 +41,7 @@ Shape = tuple[int, ...]
 NLL = narrow_or("nll_loss", likelihood.nll_loss, fixed=1)
 NLL_NODE = node("NllLoss", "self target weight", shows=(0,), bends="NllLossBackwardBackward0")
 NLL_2D_NODE = node("NllLoss2D", "self target weight", shows=(0,))
+_QUICK = likelihood_recorder.written(OF_CORE["log_softmax"], NLL_NODE)
 
 
 def _check_target(x: Shape, target: Array, ignore: int) -> None:
@@ -208,6 +210,10 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0]))
     tensor(0.6931, grad_fn=<NllLossBackward0>)
     """
+    if weight is None and size_average is None and reduce is None and not label_smoothing:
+        quick = _QUICK(input, target, ignore_index, reduction)
+        if quick is not None:
+            return quick  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     shape = shape_of(content(input, "cross_entropy_loss"))
     axis = 0 if len(shape) == 1 else 1
