@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.ops import sort as core
-from funcgrad.torch import return_types
+from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.operations import gathering
 from funcgrad.torch.operations.common import axis_of, boxed, install, shape_of
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation, refuse
 from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.operations.requirements import requires
@@ -149,14 +150,21 @@ def histc(input: Tensor, bins: int, min: float, max: float) -> Tensor:
 
 
 @requires("low <= high: torch.histc: max must be larger than min")
-def _range(x: Any, low: float, high: float) -> tuple[float, float]:
+def _range(x: Any, low: float, high: float, around: float = 1) -> tuple[float, float]:
     if low == high and x.size:
         low, high = float(x.min()), float(x.max())
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - around, high + around
     return low, high
+
+
+def _ends(x: Any, given: tuple[float, float] | None) -> tuple[float, float]:
+    """The range of a histogram: around a single value, and of nothing [0, 1]."""
+    if given is not None:
+        return given
+    return _range(x, 0, 0, 0.5) if x.size else (0.0, 1.0)
 
 
 @operation(
@@ -175,7 +183,7 @@ def histogram(
     values = known(x, "histogram()").reshape(-1)
     edges = known(bins.content(), "histogram()") if isinstance(bins, Tensor) else bins
     weights = None if weight is None else known(weight.content(), "histogram()").reshape(-1)
-    low_high = range if range is not None or isinstance(bins, Tensor) else _range(values, 0, 0)
+    low_high = None if isinstance(bins, Tensor) else _ends(values, range)
     counts, found = np.histogram(values, edges, low_high, density, weights)
     kind = values.dtype
     return return_types.histogram(box(counts.astype(kind)), box(found.astype(kind)))
@@ -198,15 +206,33 @@ def searchsorted(
 ) -> Tensor:  # fmt: skip
     """Where values would go in sorted lines (the last dimension) so that these stay sorted."""
     a = sorted_sequence.content()
+    if sorter is not None:
+        _check_sorter(sorter, shape_of(a))
+        a = known(gathering.gather(sorted_sequence, -1, sorter).content(), "searchsorted()")
     v = input.content() if isinstance(input, Tensor) else np.asarray(input)
     where_ = "right" if right or side == "right" else "left"
     kind = np.int32 if out_int32 else np.int64
     if len(shape_of(a)) == 1:
-        order = None if sorter is None else sorter.content()
-        found = core.searchsorted(a, v, where_, order)
+        found = core.searchsorted(a, v, where_)
     else:
         found = _search_lines(a, v, where_)
     return box(np.asarray(found).astype(kind))
+
+
+def _check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
+    if shape_of(sorter) != shape:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary "
+            f"tensor {list(shape)}and got sorter tensor {list(sorter.shape)}"
+        )
+    if dtype_of(sorter.content()) != np.int64:
+        raise RuntimeError(
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+            f"{dtypes.scalar_name(kind_of(sorter.content()))}"
+        )
+    at = known(sorter.content(), "searchsorted()")
+    if at.size and (at.min() < 0 or at.max() >= shape[-1]):
+        raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 
 def _search_lines(a: Any, v: Any, side: Any) -> Any:

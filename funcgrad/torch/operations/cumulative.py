@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from funcgrad.core.primitive import PRIMITIVES
+from funcgrad.core.types import Array
 from funcgrad.ops import cumulative as core
 from funcgrad.ops import logcumsumexp as logarithmic
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import concatenate
 from funcgrad.torch import dtypes, lines
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
@@ -18,7 +22,9 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.dense import dense_or
+from funcgrad.torch.operations.dense import dense_composite, dense_or
+from funcgrad.torch.operations.elementary import complex_log_sum
+from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
 from funcgrad.torch.operations.reductions import accumulator
 
@@ -52,6 +58,17 @@ cumprod = _running(
     "cumprod", core.cumprod, node("Cumprod", "result self", tells="dim", of="cumprod"),
     "The running product along a dimension; exact where factors are zero.",
 )  # fmt: skip
+
+
+def _complex_log_along(x: Array, axis: int) -> Array:
+    """One step after the other, as each is stable."""
+    before = (slice(None),) * axis
+    steps = [getitem(x, (*before, slice(k, k + 1))) for k in range(shape_of(x)[axis])]
+    found = list(itertools.accumulate(steps, complex_log_sum))
+    return concatenate(found, axis) if found else x
+
+
+COMPLEX_LOG_ALONG = dense_composite("logcumsumexp_of_complex", _complex_log_along)
 LOG_ALONG = dense_or("logcumsumexp", logarithmic.logcumsumexp)
 LOGCUMSUMEXP = node("Logcumsumexp", "result self", tells="dim", of="logcumsumexp")
 
@@ -61,4 +78,5 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension."""
     x = input.content()
     refuse({"biu": "logcumsumexp_out_cpu"}, x)
-    return _along(LOG_ALONG, x, dim, LOGCUMSUMEXP)
+    along = COMPLEX_LOG_ALONG if dtype_of(x).kind == "c" else LOG_ALONG
+    return _along(along, x, dim, LOGCUMSUMEXP)

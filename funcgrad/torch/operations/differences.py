@@ -30,10 +30,10 @@ def diff(input: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor
     """The `n`-th differences of neighbours along a dimension."""
     shape = shape_of(input)
     axis = axis_of(dim, len(shape))
+    if n == 0:  # nothing is put before or behind then, either
+        return boxed(copied(input.content()))
     given = [x for x in (prepend, input, append) if x is not None]
     x = cat(given, axis) if len(given) > 1 else input
-    if n == 0:
-        return x if len(given) > 1 else boxed(copied(x.content()))
     for _ in range(min(n, shape_of(x)[axis])):
         length = shape_of(x)[axis] - 1
         later, earlier = narrow(x, axis, 1, length), narrow(x, axis, 0, length)

@@ -99,7 +99,7 @@ hypot = op("hypot", TWO, core=HYPOT, promote=common, node="Hypot", saves="result
            refuses={"biuc": "hypot_cpu"})  # fmt: skip
 
 
-def _complex_log_sum(x: Array, y: Array) -> Array:
+def complex_log_sum(x: Array, y: Array) -> Array:
     first = a.greater(a.real(x), a.real(y))
     large, small = a.where(first, x, y), a.where(first, y, x)
     top = a.real(large)
@@ -109,7 +109,7 @@ def _complex_log_sum(x: Array, y: Array) -> Array:
     return a.where(infinite, both, a.add(large, t.log1p(t.exp(apart))))
 
 
-COMPLEX_LOG_SUM = Composite("logaddexp", _complex_log_sum)
+COMPLEX_LOG_SUM = Composite("logaddexp", complex_log_sum)
 
 
 # equal infinities have no share in their sum

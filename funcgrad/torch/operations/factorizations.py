@@ -162,6 +162,7 @@ def vander(x: Tensor, N: int | None) -> Tensor:
     """The powers 0 to N - 1 of the elements of vectors."""
     import funcgrad.torch as torch
 
+    x = x if x.ndim else x.unsqueeze(-1)
     count = x.size(-1) if N is None else N
     if count <= 0:
         raise RuntimeError("N must be greater than 1.")

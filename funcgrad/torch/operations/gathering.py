@@ -33,6 +33,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import NodeClass, node, operation
+from funcgrad.torch.operations.remainders import remainder
 from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import bounded
@@ -115,7 +116,7 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
     check_bounds(at, shape[axis] if shape else 1, axis)
     kind = _gathering("Gather", "self", axis, bool(shape and where_), "dim sparse_grad")
     if not shape or not where_:
-        made = copied(x) if not shape else core.gather(x, at)
+        made = copied(reshape(x, where_)) if not shape else core.gather(x, at)
     else:
         grid = [
             at if k == axis else np.arange(where_[k]).reshape((-1,) + (1,) * (len(shape) - k - 1))
@@ -192,7 +193,10 @@ TAKE = Composite(
 
 @operation("take_along_dim", "input, Tensor indices, int dim=None, *, out", variants="method")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
-    """`gather` with shapes that broadcast; without a dimension in the flat tensor."""
+    """`gather` with shapes that broadcast; without a dimension in the flat tensor.
+
+    With a dimension positions go round: -1 is the last one.
+    """
     if indices.dtype is not dtypes.int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long")
     if dim is None:
@@ -210,7 +214,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     ))  # fmt: skip
     wide = axes.expand(input, (*shared[:axis], mine[axis], *shared[axis:]))
     at = axes.expand(indices, (*shared[:axis], given[axis], *shared[axis:]))
-    return gather(wide, axis, at)
+    return gather(wide, axis, remainder(at, mine[axis]) if mine[axis] else at)
 
 
 def _selected(x: Array, chosen: np.ndarray[Any, Any]) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations import axes, gathering, reshaping
+from funcgrad.torch.operations import arithmetic, axes, gathering, reshaping, selection
 from funcgrad.torch.operations.common import axis_of, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.interpolation import lerp
@@ -83,13 +83,26 @@ def _quantile(
     lines = reshaping.view(lines, (*rest, shape_of(lines)[-1]))
     p = np.asarray(known(points.content(), name)).reshape(-1)
     ranks = _ranks(known(lines.content(), name), p, ignore_nan)
-    found = _interpolated(lines, ranks, way)
+    moving = points.requires_grad and way == "linear"
+    exact = _moving(ranks, points, lines, ignore_nan) if moving else None
+    found = _interpolated(lines, ranks, way, exact)
     if not points.ndim:
         return found.squeeze_(-1)
     return found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
 
 
-def _interpolated(lines: Tensor, ranks: Any, way: str) -> Tensor:
+def _moving(ranks: Any, points: Tensor, lines: Tensor, ignore_nan: bool) -> Tensor:
+    """The ranks as they depend on the points; those of lines with NaN stand still."""
+    last = shape_of(lines)[-1] - 1
+    unknown = np.isnan(known(lines.content(), "quantile")).sum(-1, keepdims=True)
+    steps = np.maximum(last - unknown, 0) if ignore_nan else np.full(unknown.shape, last)
+    moved = arithmetic.mul(reshaping.reshape(points, (-1,)), box(steps.astype(ranks.dtype)))
+    still = np.full(unknown.shape, False) if ignore_nan else unknown > 0
+    found: Tensor = selection.where(box(still), box(ranks), moved)
+    return found
+
+
+def _interpolated(lines: Tensor, ranks: Any, way: str, exact: Tensor | None) -> Tensor:
     count = shape_of(lines)[-1]
     if way == "lower":
         ranks = np.floor(ranks)
@@ -104,7 +117,10 @@ def _interpolated(lines: Tensor, ranks: Any, way: str) -> Tensor:
     weight = np.full(ranks.shape, 0.5) if way == "midpoint" else ranks - low
     high = np.minimum(np.ceil(ranks), count - 1).astype(np.int64)
     above = gathering.gather(lines, -1, box(high))
-    found: Tensor = lerp(below, above, box(weight.astype(ranks.dtype)))
+    part = box(weight.astype(ranks.dtype))
+    if exact is not None:
+        part = arithmetic.sub(exact, box(low.astype(ranks.dtype)))
+    found: Tensor = lerp(below, above, part)
     return found
 
 

@@ -99,6 +99,11 @@ def _spacing(
     return ends, kind.numpy
 
 
+def _whole(target: np.dtype[Any], *ends: Any) -> Sequence[Any]:
+    """The ends in the dtype of integers that are asked for, before any step is made."""
+    return [int(v) for v in ends] if target.kind in "iu" else ends
+
+
 def _between(steps: str) -> list[str]:
     return [
         f"{first} start, {last} end, {steps}, *, out"
@@ -110,6 +115,7 @@ def _between(steps: str) -> list[str]:
 def linspace(start: Any, end: Any, steps: int, kind: dtypes.dtype | None) -> Any:
     """`steps` numbers from `start` to `end`, both included."""
     (first, last), target = _spacing("linspace", (start, end), steps, kind)
+    first, last = _whole(target, first, last)
     return _spaced(first, last, steps, target)
 
 
@@ -117,6 +123,7 @@ def linspace(start: Any, end: Any, steps: int, kind: dtypes.dtype | None) -> Any
 def logspace(start: Any, end: Any, steps: int, base: float, kind: dtypes.dtype | None) -> Any:
     """`base` to the power of `steps` numbers from `start` to `end`, both included."""
     (first, last), target = _spacing("logspace", (start, end), steps, kind)
+    first, last = _whole(target, first, last)
     wide = np.dtype(np.float64) if target.kind in "iub" else target
     return np.power(wide.type(base), _spaced(first, last, steps, wide)).astype(target)
 

@@ -208,6 +208,6 @@ def _sum_to_size(input: Tensor, size: Any) -> Tensor:
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
     axes = [k for k, n in enumerate(shape) if k < lead or (target[k - lead] == 1 and n != 1)]
     if not axes:
-        return input
+        return input if shape else sum(input, ())
     found = sum(input, axes, True)
     return found.view(target) if lead else found

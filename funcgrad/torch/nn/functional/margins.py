@@ -35,7 +35,7 @@ EMPTY = "Expected non-empty vector or matrix with optional 0-dim batch size, but
 def _rows(x: Array) -> tuple[Array, int, int]:
     """Examples as a matrix, how many they are, and of how many classes."""
     extents = shape_of(x)
-    n, classes = extents if len(extents) == 2 else (1, extents[-1])
+    n, classes = extents if len(extents) == 2 else (1, extents[-1] if extents else 1)
     return shape.reshape(x, (n, classes)), n, classes
 
 

@@ -24,6 +24,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite, Inside, inside, spread_over
 from funcgrad.torch.nn.functional.distance import padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
+from funcgrad.torch.operations.gathering import positions_along
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation, refuse
 from funcgrad.torch.operations.results import laid
@@ -499,6 +500,39 @@ def _unpooled_size(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, g
     return tuple(wanted)
 
 
+def _unpooled(x: Array, at: Array, total: int, shape: Sizes) -> Array:
+    lead = shape_of(x)[:-1]
+    positions = positions_along((*lead, total), at, len(lead))
+    size = math.prod(shape_of(x))
+    nothing = np.zeros(math.prod(lead) * total, dtype_of(x))
+    put = indexing.set_positions(nothing, reshape(positions, (size,)), reshape(x, (size,)))
+    return reshape(put, shape)
+
+
+class Unpooled(Composite):
+    """What is put back at its places: PyTorch's derivative reads at all of these.
+
+    It does not ask which of two elements that went to one place is there.
+    """
+
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
+        if node.parents[0] is None:
+            return [None, None]
+        at = node.saved[-1]
+        lead = shape_of(at)[:-1]
+        grid = [np.arange(n).reshape((-1,) + (1,) * (len(lead) - k)) for k, n in enumerate(lead)]
+        flat = reshape(g, (*lead, node.params["total"]))
+        return [indexing.gather(flat, *grid, at), None]
+
+
+UNPOOLED = Unpooled("max_unpool", _unpooled, linear=True, fixed=1)
+UNPOOL_NODES = {
+    1: node("SqueezeBackward1", "", shows=(0,)),
+    2: node("MaxUnpool2D", "_ indices", shows=(0,)),
+    3: node("MaxUnpool3D", "_ indices", shows=(0,)),
+}
+
+
 def _max_unpool(rank: int) -> Callable[..., Tensor]:
     name = f"max_unpool{rank}d"
 
@@ -530,9 +564,9 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
                 f"Found an invalid max index: {found} (output volumes are of size "
                 f"{'x'.join(map(str, size))}"
             )
-        zero = input.new_zeros((*lead, total))
-        out: Tensor = zero.scatter(-1, at, input.reshape(*lead, count)).reshape(*lead, *size)
-        return out
+        flat = input.reshape(*lead, count).content()
+        made = computed(UNPOOLED, flat, at.content(), total=total, shape=(*lead, *size))
+        return boxed(made, UNPOOL_NODES[rank])
 
     unpool.__name__ = unpool.__qualname__ = name
     unpool.__doc__ = (

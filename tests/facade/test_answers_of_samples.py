@@ -1,0 +1,107 @@
+"""Calls that PyTorch's own samples of its operations showed to have other answers here."""
+
+import numpy as np
+import pytest
+
+import funcgrad.torch as ours
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.peers
+ROWS = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
+VALUES = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+
+
+def searched(t, right, line=None):
+    rows, values = t.tensor(ROWS), t.tensor(VALUES)
+    if line is not None:
+        rows, values = rows[line], values[line]
+    return t.searchsorted(rows, values, right=right, sorter=t.argsort(rows, -1))
+
+
+CALLS = {
+    "linspace of integers": lambda t: t.linspace(4.3, -3, 50, dtype=t.int64),
+    "linspace of bytes": lambda t: t.linspace(0.5, 100, 7, dtype=t.uint8),
+    "logspace of integers": lambda t: t.logspace(0, 4.3, 9, 2.5, dtype=t.int64),
+    "searchsorted by a sorter": lambda t: searched(t, False),
+    "searchsorted by a sorter, right": lambda t: searched(t, True),
+    "searchsorted of a line by a sorter": lambda t: searched(t, False, 1),
+    "edges around one value": lambda t: t.histogram(t.tensor([2.0, 2.0]), 2)[1],
+    "edges of nothing": lambda t: t.histogram(t.tensor([]), 2)[1],
+    "edges of a range": lambda t: t.histogram(t.tensor([2.0, 3.0]), 2, range=(1.0, 4.0))[1],
+    "gather of a number": lambda t: t.gather(t.tensor(3.0), 0, t.tensor([0])),
+    "take_along_dim from the end": lambda t: t.take_along_dim(
+        t.tensor([[3.0, 4.0]]), t.tensor([[-1, -3, 2]]), 1
+    ),
+    "vander of a number": lambda t: t.linalg.vander(t.tensor(3.0), N=2),
+    "no difference": lambda t: t.diff(t.tensor([1.0, 2.0]), n=0, prepend=t.tensor([1.0])),
+    "sum_to_size of a bool": lambda t: t.tensor(True).sum_to_size(()),
+    "margin of a number": lambda t: t.nn.functional.multi_margin_loss(t.tensor(1.0), t.tensor(0)),
+    "margins of a number": lambda t: t.nn.functional.multilabel_margin_loss(
+        t.tensor(1.0), t.tensor(0)
+    ),
+    "logcumsumexp of complex numbers": lambda t: t.logcumsumexp(
+        t.tensor([[1 + 2j, 3, 7 - 1j], [-800, 700 + 1j, 2]]), 1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_answer_is_that_of_pytorch(name):
+    theirs, own = (CALLS[name](t) for t in (torch, ours))
+    assert str(own.dtype) == str(theirs.dtype)
+    assert tuple(own.shape) == tuple(theirs.shape)
+    np.testing.assert_allclose(own.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "sorter, said",
+    [
+        ([[0, 1, 9]], "sorter index out of range"),
+        ([[0, 1]], "boundary and sorter must have the same size"),
+        ([[0.0, 1.0, 2.0]], "sorter must be a tensor of long dtype but got dtype Float"),
+    ],
+)
+def test_a_sorter_that_does_not_fit_is_refused(sorter, said):
+    for t in (torch, ours):
+        with pytest.raises(RuntimeError, match=said):
+            t.searchsorted(t.tensor([[1.0, 2, 3]]), t.tensor([[2.0]]), sorter=t.tensor(sorter))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_unpooling_reads_its_gradient_at_all_places(rank):
+    found = []
+    for t in (torch, ours):
+        shape = (2,) * rank
+        x = t.arange(2.0 * 2**rank).reshape(1, 2, *shape).requires_grad_()
+        at = t.tensor([0, 1, 1, 3, 5, 6, 7, 2][: 2**rank]).expand(1, 2, -1)
+        y = getattr(t.nn.functional, f"max_unpool{rank}d")(x, at.reshape(1, 2, *shape), 2)
+        (g,) = t.autograd.grad(y, x, t.arange(float(y.numel())).reshape(y.shape))
+        found.append((y.grad_fn.name(), y.detach().numpy(), g.numpy()))
+    (name, *theirs), (own_name, *own) = found
+    assert own_name == name
+    for one, other in zip(own, theirs):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_quantiles_are_differentiated_by_their_points(name, dim):
+    numbers = np.random.default_rng(3).normal(size=(4, 5))
+    numbers[2, 3] = np.nan
+    found = []
+    for t in (torch, ours):
+        x, q = (t.tensor(v, requires_grad=True) for v in (numbers, np.array([0.2, 0.65, 1.0])))
+        y = getattr(t, name)(x, q, dim)
+        both = t.autograd.grad(y.nan_to_num().sum(), (x, q))
+        found.append([part.numpy() for part in both])
+    for theirs, own in zip(*found):
+        np.testing.assert_allclose(own, theirs, rtol=1e-12)
+
+
+def test_the_gradient_of_a_complex_running_sum_is_that_of_pytorch():
+    found = []
+    for t in (torch, ours):
+        x = t.tensor([1 + 2j, 3, 7 - 1j, 0.5j], requires_grad=True)
+        t.logcumsumexp(x, 0).abs().sum().backward()
+        found.append(x.grad.resolve_conj().numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
