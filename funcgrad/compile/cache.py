@@ -20,7 +20,6 @@ from funcgrad.compile.sources import sources
 __all__ = [
     "Statistics",
     "built",
-    "first_tier",
     "key_of",
     "library",
     "prepare",
@@ -117,12 +116,6 @@ def _placed(key: str, code: bytes, symbols: Mapping[str, int] | None) -> objects
     _remember(key, code)
     found = _libraries[_place(key, symbols)] = objects.load(code, symbols)
     return found
-
-
-def first_tier(text: str, symbols: Mapping[str, int], target: Target) -> objects.Library:
-    """The linked module `text`, of code that is used until good code is there."""
-    statistics.built += 1
-    return objects.load(objects.build(text, target=target, first_tier=True), symbols)
 
 
 def prepare(text: str, target: Target, make: Callable[[str, Target], bytes | None]) -> bool:

@@ -35,7 +35,7 @@ def forget():
     cache._libraries.clear()
     origin._kept.clear()
     backend._shared.cache_clear()
-    backend._first_tier_shared.cache_clear()
+    backend._first_tier_shared.clear()
     backend._tiered_libraries.clear()
 
 

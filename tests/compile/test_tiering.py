@@ -13,8 +13,10 @@ from random_graphs import Program
 import funcgrad as fg
 from funcgrad.compile import cache
 from funcgrad.compile.execute import executable
-from funcgrad.compile.llvm import backend, origin, tiering
+from funcgrad.compile.llvm import at_once, backend, origin, tiering
+from funcgrad.compile.llvm.target import host
 from funcgrad.config import config
+from funcgrad.errors import CompilerError
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +30,7 @@ def fresh(tmp_path, monkeypatch):
     cache._libraries.clear()
     origin._kept.clear()
     backend._shared.cache_clear()
-    backend._first_tier_shared.cache_clear()
+    backend._first_tier_shared.clear()
     backend._tiered_libraries.clear()
     yield
     tiering.settle()
@@ -219,3 +221,32 @@ def test_a_job_waits_for_its_call_to_return_but_not_when_it_is_waited_for(monkey
     assert not done and tiering._work.jobs.qsize() >= 1
     tiering.settle()
     assert done == [1, 2]
+
+
+def test_kernels_made_at_once_have_the_bits_of_those_made_well(jobs, monkeypatch):
+    """In modules of their own, with the functions that they call."""
+    monkeypatch.setattr(at_once, "WORTH", 1)
+    x = np.linspace(0.1, 1.0, 60).reshape(6, 10)
+    f = fg.jit(fg.grad(lambda x: softmax(np.sin(x)) + called(x[0])))
+    first_tier = f(x)
+    (found,) = backend._tiered_libraries.values()
+    assert len(set(found.places.values())) > 1
+    assert len(jobs) == 1
+    jobs[0]()
+    assert bits(f(x)) == bits(first_tier) and found.better is not None
+
+
+def test_an_error_of_another_thread_is_that_of_the_call(monkeypatch):
+    monkeypatch.setattr(at_once, "WORTH", 1)
+    right = "define void @f() {\n  ret void\n}\n"
+    with pytest.raises(CompilerError, match="rejected generated code"):
+        at_once.build_at_once([right, "define void @g() {\n  no\n}\n", right], host())
+    assert len(at_once.build_at_once([right, right], host())) == 2
+
+
+def test_pieces_are_shared_out_by_their_sizes(monkeypatch):
+    monkeypatch.setattr(at_once, "WORTH", 10)
+    assert at_once.shared_out([9, 1, 5, 5]) == [[0, 1], [2, 3]]
+    assert at_once.shared_out([3, 1, 2]) == [[0, 1, 2]]
+    monkeypatch.setattr(config, "threads", 1)
+    assert at_once.shared_out([90, 10]) == [[0, 1]]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm import tiering
+from funcgrad.compile.llvm import objects, tiering
+from funcgrad.compile.llvm.at_once import build_at_once, shared_out
 from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
 from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.pool import pool
-from funcgrad.compile.llvm.printer import print_module
+from funcgrad.compile.llvm.printer import Module, print_module
 from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.llvm.tiering import Tiered
 from funcgrad.compile.loops import Kernel
@@ -87,7 +88,7 @@ class LLVM:
         origin = _origin(module.text, called, target)
         library: Library | Tiered | None = restore(origin)
         if library is None and tiering.worth_tiering(work, module.text):
-            library = _tiered(module.text, called, tuple(k.name for k in kernels), target)
+            library = _tiered(module, called, target)
         if library is None:
             library = cache.library(module.text, symbols=_addresses(called, target))
         return LLVMCode(library, origin)
@@ -109,30 +110,66 @@ def _shared(x: External, target: Target) -> Library:
 _tiered_libraries: weakref.WeakValueDictionary[tuple[Any, ...], Tiered] = (
     weakref.WeakValueDictionary()
 )
+_first_tier_shared: dict[tuple[External, Target], Library] = {}
 
 
-def _tiered(
-    text: str, called: tuple[tuple[str, External], ...], names: tuple[str, ...], target: Target
-) -> Tiered:
+def _tiered(module: Module, called: tuple[tuple[str, External], ...], target: Target) -> Tiered:
     """Kernels made in haste, while good ones are on their way."""
+    text = module.text
     with lock:
         found = _tiered_libraries.get((text, target))
         if found is None:
-            symbols = {name: _first_tier_shared(x, target).address(name) for name, x in called}
-            library = cache.first_tier(tiering.with_slots(text, names), symbols, target)
-            found = _tiered_libraries[text, target] = Tiered(library, names)
+            found = _tiered_libraries[text, target] = Tiered(_in_haste(module, called, target))
             if config.tiers == "both":
                 tiering.later(functools.partial(_second_tier, found, text, called, target))
     return found
 
 
-@functools.cache
-def _first_tier_shared(x: External, target: Target) -> Library:
-    """A function that kernels made in haste call, itself made so if it is not there yet."""
-    found = restore(_origin(x.module, x.calls, target))
-    if found is None:
-        symbols = {name: _first_tier_shared(y, target).address(name) for name, y in x.calls}
-        found = cache.first_tier(x.module, symbols, target)
+def _in_haste(
+    module: Module, called: Sequence[tuple[str, External]], target: Target
+) -> dict[str, Library]:
+    """Where each kernel is, in modules that were made at once, with the functions they call."""
+    pieces = [
+        [module.functions[k] for k in numbers]
+        for numbers in shared_out([len(each.text) for each in module.functions])
+    ]
+    names = [[name for each in piece for name in each.names] for piece in pieces]
+    texts = [
+        tiering.with_slots(module.shared + "\n".join(each.text for each in piece) + "\n", own)
+        for piece, own in zip(pieces, names, strict=True)
+    ]
+    missing = [x for x in _all(called) if not _first_tier_found(x, target)]
+    codes = build_at_once([*texts, *(x.module for x in missing)], target)
+    cache.statistics.built += len(codes)
+    made = dict(zip(missing, codes[len(texts) :], strict=True))
+    symbols = _first_tier_addresses(called, made, target)
+    found = {}
+    for own, code in zip(names, codes, strict=False):
+        found.update(dict.fromkeys(own, objects.load(code, symbols)))
+    return found
+
+
+def _first_tier_found(x: External, target: Target) -> bool:
+    """Whether there is code of a function that others call, of this tier or better."""
+    if (x, target) not in _first_tier_shared:
+        found = restore(_origin(x.module, x.calls, target))
+        if found is None:
+            return False
+        _first_tier_shared[x, target] = found
+    return True
+
+
+def _first_tier_addresses(
+    called: Iterable[tuple[str, External]], made: Mapping[External, bytes], target: Target
+) -> dict[str, int]:
+    """The addresses of functions, of which some were `made` just now."""
+    found = {}
+    for name, x in called:
+        library = _first_tier_shared.get((x, target))
+        if library is None:
+            symbols = _first_tier_addresses(x.calls, made, target)
+            library = _first_tier_shared[x, target] = objects.load(made[x], symbols)
+        found[name] = library.address(name)
     return found
 
 

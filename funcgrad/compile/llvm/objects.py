@@ -19,7 +19,7 @@ from funcgrad.compile.llvm.elf import Image, Refused
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "link", "load", "module_text"]
+__all__ = ["Library", "build", "link", "load", "module_text", "parsed"]
 
 
 def build(
@@ -30,7 +30,6 @@ def build(
     finished: Sequence[str] = (),
     beside: Sequence[str] = (),
     target: Target | None = None,
-    first_tier: bool = False,
 ) -> bytes:
     """The object code of the module `text`, with others linked into it.
 
@@ -39,15 +38,14 @@ def build(
     internal; it is inlined, and lanes of the same arithmetic are made vectors again. Modules that
     are `finished` went through a pipeline before: of them stays what is needed, as it is. Those
     `beside` stand beside the first one: what each of them shows, the module shows.
-    `first_tier` is described in `target.machine`.
     """
     target = host() if target is None else target
-    with lock, _parsed(text, target, (*linked, *finished), beside) as module:
+    with lock, parsed(text, target, (*linked, *finished), beside) as module:
         if optimize or linked:
             _optimize(module, target, vectorize=bool(linked))
         elif finished:
             _prune(module, target)
-        code: bytes = machine(target, first_tier=first_tier).emit_object(module)
+        code: bytes = machine(target).emit_object(module)
         return code
 
 
@@ -57,9 +55,10 @@ def module_text(text: str, target: Target) -> str:
 
 
 @contextmanager
-def _parsed(
-    text: str, target: Target, linked: Sequence[str], beside: Sequence[str] = ()
+def parsed(
+    text: str, target: Target, linked: Sequence[str] = (), beside: Sequence[str] = ()
 ) -> Iterator[Any]:
+    """The module of a text, verified; its objects are of a context of its own."""
     llvm = binding()
     # A context of its own: types and constants in LLVM's global context are never freed.
     with llvm.create_context() as context:

@@ -40,12 +40,22 @@ def is_plain(kernel: Kernel) -> bool:
 class Module(NamedTuple):
     """The text of several kernels, and the functions that it calls but does not define.
 
-    `foreign` have to be linked into the module, which is then to be optimised.
+    `foreign` have to be linked into the module, which is then to be optimised. `functions` are the
+    kernels of one text each with it, `shared` is what they refer to.
     """
 
     text: str
     externals: dict[str, External]
     foreign: tuple[Foreign, ...]
+    functions: tuple[Function, ...]
+    shared: str
+
+
+class Function(NamedTuple):
+    """The kernels that have one code, and its text."""
+
+    names: tuple[str, ...]
+    text: str
 
 
 PRINTED, LARGEST = 64, 1200  # modules of which the text is kept, and the statements of one
@@ -65,7 +75,7 @@ def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
 
 
 def _print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
-    functions: dict[str, str] = {}  # their texts without and with names
+    functions: dict[str, Function] = {}  # by their texts without names
     aliases: list[str] = []  # a loop in Python makes the same kernel many times
     declarations: dict[str, None] = {}
     definitions: dict[str, str] = {}
@@ -75,16 +85,18 @@ def _print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
         text, body = print_kernel(k, target, attributes)
         _, _, nameless = text.partition("(")
         if nameless in functions:
-            known = functions[nameless].partition("(")[0].removeprefix("define void ")
-            aliases.append(f"@{k.name} = alias void (ptr, i64, i64, i64), ptr {known}")
+            known = functions[nameless]
+            aliases.append(f"@{k.name} = alias void (ptr, i64, i64, i64), ptr @{known.names[0]}")
+            functions[nameless] = Function((*known.names, k.name), f"{known.text}\n{aliases[-1]}")
             continue
-        functions[nameless] = text
+        functions[nameless] = Function((k.name,), text)
         declarations.update(body.declarations)
         definitions.update(body.definitions)
         externals.update(body.externals)
     declarations.update(dict.fromkeys(x.declaration for x in externals.values()))
-    lines = [*definitions.values(), *functions.values(), *aliases, *declarations]
-    return Module("\n".join(lines) + "\n", externals, foreign_of(kernels))
+    shared = "\n".join([*definitions.values(), *declarations]) + "\n"
+    own = "\n".join(each.text for each in functions.values()) + "\n"
+    return Module(shared + own, externals, foreign_of(kernels), tuple(functions.values()), shared)
 
 
 def foreign_of(kernels: Sequence[Kernel]) -> tuple[Foreign, ...]:

@@ -192,13 +192,9 @@ def vector_width(features: str) -> tuple[bool, int]:
 
 
 @functools.cache
-def machine(target: Target, *, first_tier: bool = False) -> Any:
-    """The code generator for `target`; one thread at a time may use it.
-
-    One of the `first_tier` makes code in a third of the time, which runs up to three times as
-    long.
-    """
-    return target_machine(binding(), target.processor, 0 if first_tier else 2)
+def machine(target: Target) -> Any:
+    """The code generator for `target`; one thread at a time may use it."""
+    return target_machine(binding(), target.processor, 2)
 
 
 @functools.cache

@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 
 from funcgrad.compile.llvm.emission import Emission
@@ -188,20 +188,20 @@ define void @NAME.now(ptr %arguments, i64 %first, i64 %last, i64 %thread) nounwi
 
 
 class Tiered:
-    """Kernels of a module `with_slots`; `promote` has their slots point to better ones.
+    """Kernels of modules `with_slots`; `promote` has their slots point to better ones.
 
     The addresses that it gives stay valid and the same for its life.
     """
 
-    def __init__(self, library: Library, names: Sequence[str]) -> None:
-        self.library, self.names = library, tuple(names)
+    def __init__(self, places: Mapping[str, Library]) -> None:
+        self.places = dict(places)  # of each kernel
         self.better: Library | None = None
 
     def address(self, kernel: str) -> int:
-        return self.library.address(f"{kernel}.now")
+        return self.places[kernel].address(f"{kernel}.now")
 
     def promote(self, better: Library) -> None:
         self.better = better
-        for name in self.names:
-            slot = ctypes.c_void_p.from_address(self.library.address(f"{name}.slot"))
+        for name, library in self.places.items():
+            slot = ctypes.c_void_p.from_address(library.address(f"{name}.slot"))
             slot.value = better.address(name)
