@@ -336,12 +336,16 @@ def replace(target: Operand, new: Array) -> None:
 
 
 def refuse(name: str, **keywords: Any) -> None:
-    """Raise for the keywords that are given (not None) and not supported on traced values."""
+    """Raise for the keywords that are given (not None) and not supported on traced values.
+
+    `name` is that in NumPy, or begins with "scipy".
+    """
+    full = name if name.startswith("scipy.") else f"numpy.{name}"
     for key, given in keywords.items():
         if given is not None and given is not ABSENT:
             raise UnsupportedCallError(
                 located(
-                    f"numpy.{name}: the keyword {key}={given!r} is not supported on traced values"
+                    f"{full}: the keyword {key}={given!r} is not supported on traced values"
                 )
             )
 

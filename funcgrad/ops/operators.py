@@ -336,6 +336,13 @@ _STORE = (
 )
 
 
+_RANGE = (
+    "the length of an array has to be known: say np.arange(int(funcgrad.value(n))) of a number "
+    "that is, mark an argument static with static_argnums, or write start + step * "
+    "np.arange(count) for ends that are traced"
+)
+
+
 def cut(what: str, self: Any, frame: types.FrameType | None = None) -> TracerConversionError:
     """The error where a conversion would make a constant of a traced value.
 
@@ -348,6 +355,8 @@ def cut(what: str, self: Any, frame: types.FrameType | None = None) -> TracerCon
         if instead is not None:
             what = f"{called.__module__}.{called.__name__}()"
             advice = branch = f"call {instead}, which computes with traced values"
+        elif called is np.arange:
+            what, advice, branch = "np.arange()", _RANGE, _RANGE
         elif is_storing(frame):
             what, advice, branch = "storing the number", _STORE, _STORE
     number = "the number to be stored" if branch is _STORE else f"the number for {what}"
@@ -425,7 +434,7 @@ def _as_numpy(self: Any, dtype: Any, copy: Any, frame: types.FrameType) -> Any:
             )
         )
     if type_of(x).dtype.kind in "biu" and (type_of(x).ndim == 0 or dtype is not None):
-        return np.asarray(_number(self, x), dtype)
+        return np.asarray(_number(self, x, frame), dtype)
     if dtype is not None and np.dtype(dtype) != object:
         raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self, frame)
     if type_of(x).dtype not in _PYTHONS_OWN:
@@ -447,14 +456,20 @@ def _as_numpy(self: Any, dtype: Any, copy: Any, frame: types.FrameType) -> Any:
 _PYTHONS_OWN = tuple(map(np.dtype, (float, complex, int, bool)))
 
 
-def _number(self: Any, x: Tracer) -> Any:
+_TABLE = (
+    "to index a plain array with it say funcgrad.numpy.take(table, i), or make the array with "
+    "funcgrad.numpy.array(table)"
+)
+
+
+def _number(self: Any, x: Tracer, frame: types.FrameType) -> Any:
     """An integer or bool that NumPy wants to see, such as `i` in ``table[i]`` of a plain array."""
     if not concrete(x):
+        advice = _RANGE if callee(frame) is np.arange else _TABLE
         raise AbstractValueError(
             located(
                 f"the number behind a value of type {x.type} is not known while it is traced by "
-                "jit or vmap; to index a plain array with it say funcgrad.numpy.take(table, i), "
-                "or make the array with funcgrad.numpy.array(table)"
+                f"jit or vmap; {advice}"
             )
         )
     return value(x)

@@ -335,6 +335,7 @@ _IN_ALL = {
         "morphological_gradient morphological_laplace white_tophat black_tophat extrema"
     ),
     "scipy.interpolate": "make_smoothing_spline lagrange",
+    "scipy.integrate": "fixed_quad",
     "scipy.linalg": "kron",  # until SciPy 1.17
 }
 _WHERE_VALUES_ARE_KNOWN = {"scipy.ndimage": "maximum minimum median"}

@@ -55,10 +55,13 @@ _OF: dict[str, dict[str, str]] = {
     },
     "scipy.integrate": {
         "it makes an array of constants": "lebedev_rule newton_cotes",
-        "it calls a function of yours at places that it chooses by the values": (
-            "cubature dblquad fixed_quad nquad nsum odeint qmc_quad quad quad_vec solve_bvp "
-            "solve_ivp tanhsinh tplquad"
+        "it calls a function of yours at places that it chooses by the values; take quad": (
+            "cubature nsum qmc_quad tanhsinh"
         ),
+        "it asks for the errors of inner integrals; call quad in a function that quad calls": (
+            "dblquad nquad tplquad"
+        ),
+        "it solves an equation by steps that it chooses": ("odeint solve_bvp solve_ivp"),
     },
     "scipy.spatial.distance": {
         "it compares truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",

@@ -20,6 +20,7 @@ sg = pytest.importorskip("scipy.signal")
 nd = pytest.importorskip("scipy.ndimage")
 ip = pytest.importorskip("scipy.interpolate")
 sl = pytest.importorskip("scipy.linalg")
+si = pytest.importorskip("scipy.integrate")
 
 from funcgrad.scipy import programs  # noqa: E402
 from funcgrad.scipy.programs import KNOWN  # noqa: E402
@@ -32,11 +33,12 @@ OPERANDS = {
     "M": draw(0.5, 2, (3, 3)),
     "image": draw(0.5, 2, (7, 8)),
 }
-CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "sl": sl, "np": np}
+CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "sl": sl, "si": si, "np": np}
 CONSTANTS |= {"t": np.arange(9.0), "labels": np.arange(56).reshape(7, 8) % 3}
 STEP = 1e-6
 
 CALLS = """
+si.fixed_quad(lambda s: np.exp(-s * x[0]), 0.1, y[0])
 st.pearsonr(x, y)
 st.pearsonr(A, A[:, ::-1] ** 2, axis=1)
 st.iqr(x)
@@ -271,7 +273,7 @@ def test_second_order(call: str) -> None:
 
 def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
     short = {"scipy.stats": "st", "scipy.signal": "sg", "scipy.ndimage": "nd"}
-    short |= {"scipy.interpolate": "ip", "scipy.linalg": "sl"}
+    short |= {"scipy.interpolate": "ip", "scipy.linalg": "sl", "scipy.integrate": "si"}
     for full, record in KNOWN.items():
         module, _, name = full.rpartition(".")
         if not hasattr(importlib.import_module(module), name):

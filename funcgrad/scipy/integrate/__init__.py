@@ -1,7 +1,8 @@
-"""``funcgrad.scipy.integrate``: integrals of samples for plain and traced arrays.
+"""``funcgrad.scipy.integrate``: integrals of samples and of functions, of what is traced too.
 
 Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called. The
-samples and the points at which they were taken are differentiable.
+samples and the points at which they were taken are differentiable, and so are the limits of
+integrals of functions and what these functions close over.
 
 Examples
 --------
@@ -15,6 +16,7 @@ array([0.33333333, 1.33333333, 0.66666667, 1.33333333, 0.33333333])
 from __future__ import annotations
 
 from funcgrad.core.boundary import publish
+from funcgrad.scipy.integrate.quadrature import quad, quad_vec
 from funcgrad.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,
@@ -24,6 +26,14 @@ from funcgrad.scipy.integrate.samples import (
 )
 from funcgrad.scipy.reasons import why_not
 
-__all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
+__all__ = [
+    "cumulative_simpson",
+    "cumulative_trapezoid",
+    "quad",
+    "quad_vec",
+    "romb",
+    "simpson",
+    "trapezoid",
+]
 
 publish(__name__, reason=why_not(__name__))

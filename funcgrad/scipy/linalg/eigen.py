@@ -298,7 +298,7 @@ def eig(
     array([[1., 0.],
            [1., 0.]])
     """
-    refuse("linalg.eig", left=left or None, homogeneous_eigvals=homogeneous_eigvals or None)
+    refuse("scipy.linalg.eig", left=left or None, homogeneous_eigvals=homogeneous_eigvals or None)
     a = square_matrix(a, "eig")
     if not right:
         return _values_of(a, b, "eig")
@@ -324,5 +324,5 @@ def eigvals(
     homogeneous_eigvals: bool = False,
 ) -> Array:
     """The eigenvalues that `eig` gives, of a square matrix or of ``a v = w b v``."""
-    refuse("linalg.eigvals", homogeneous_eigvals=homogeneous_eigvals or None)
+    refuse("scipy.linalg.eigvals", homogeneous_eigvals=homogeneous_eigvals or None)
     return _values_of(square_matrix(a, "eigvals"), b, "eigvals")

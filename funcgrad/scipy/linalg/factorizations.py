@@ -56,7 +56,7 @@ DET = revalued(determinant.DET, "det", lambda a: np.asarray(sp.det(a))[()], doub
 @numpy_function(sp.inv)
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True, **options: Any) -> Array:
     """The inverse of a matrix of shape (…, n, n)."""
-    refuse("linalg.inv", **{k: v or None for k, v in options.items()})
+    refuse("scipy.linalg.inv", **{k: v or None for k, v in options.items()})
     return bind(INV, (square_matrix(a, "inv"),))
 
 

@@ -49,7 +49,7 @@ def pinv(
     check_finite: bool = True,
 ) -> Array:
     """The pseudoinverse of a matrix of shape (…, m, n), whose rank is taken as locally constant."""
-    refuse("linalg.pinv", atol=atol, return_rank=return_rank or None)
+    refuse("scipy.linalg.pinv", atol=atol, return_rank=return_rank or None)
     a = as_lapack(a)
     kind = type_of(a)
     least = max(kind.shape[-2:]) * float(np.finfo(kind.dtype).eps)
@@ -92,7 +92,7 @@ def pinvh(
     a : array of shape (…, n, n)
         One triangle is read; the gradient is that of a symmetric matrix, spread over both.
     """
-    refuse("linalg.pinvh", atol=atol, return_rank=return_rank or None)
+    refuse("scipy.linalg.pinvh", atol=atol, return_rank=return_rank or None)
     a = square_matrix(a, "pinvh")
     kind = type_of(a)
     least = max(kind.shape[-2:]) * float(np.finfo(kind.dtype).eps)
@@ -134,7 +134,7 @@ def lstsq(
     The derivatives are those at constant rank. Under `jit` and `vmap` of `a` full rank is taken for
     granted where m > n, and a lower one is a LinAlgError when the function runs.
     """
-    refuse("linalg.lstsq", lapack_driver=lapack_driver)
+    refuse("scipy.linalg.lstsq", lapack_driver=lapack_driver)
     a, b = as_lapack(a), as_lapack(b)
     (m, n), vector = type_of(a).shape, type_of(b).ndim == 1
     least = float(np.finfo(type_of(a).dtype).eps) if cond is None else float(cond)

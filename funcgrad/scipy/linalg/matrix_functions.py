@@ -223,7 +223,7 @@ def logm(A: Any, disp: Any = True) -> Array:
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
-    refuse("linalg.logm", disp=None if disp else False)
+    refuse("scipy.linalg.logm", disp=None if disp else False)
     return _apply(LOGM, A, "logm")
 
 
@@ -256,7 +256,7 @@ def sqrtm(A: Any, disp: Any = True, blocksize: Any = None) -> Array:
     array([[0.25, 0.  ],
            [0.  , 0.25]])
     """
-    refuse("linalg.sqrtm", disp=None if disp else False)
+    refuse("scipy.linalg.sqrtm", disp=None if disp else False)
     return _apply(SQRTM, A, "sqrtm")
 
 

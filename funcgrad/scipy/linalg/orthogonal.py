@@ -192,7 +192,7 @@ def svd(
     array([[1., 0.],
            [0., 0.]])
     """
-    refuse("linalg.svd", lapack_driver=None if lapack_driver == "gesdd" else lapack_driver)
+    refuse("scipy.linalg.svd", lapack_driver=None if lapack_driver == "gesdd" else lapack_driver)
     a = as_lapack(a)
     m, n = type_of(a).shape[-2:]
     if not compute_uv:
@@ -384,7 +384,7 @@ def qr_multiply(
     pivoting, conjugate : bool, optional
         As in SciPy; columns of traced matrices are not exchanged.
     """
-    refuse("linalg.qr_multiply", pivoting=pivoting or None)
+    refuse("scipy.linalg.qr_multiply", pivoting=pivoting or None)
     if mode not in ("left", "right"):
         raise ValueError(f"Mode argument can only be 'left' or 'right' but not '{mode}'")
     a, c = as_lapack(a), as_lapack(c)

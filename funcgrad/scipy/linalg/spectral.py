@@ -173,7 +173,7 @@ def signm(A: Any, disp: Any = True) -> Array:
     array([[0.        , 0.666667],
            [0.        , 0.        ]])
     """
-    refuse("linalg.signm", disp=None if disp else False)
+    refuse("scipy.linalg.signm", disp=None if disp else False)
     a = square_matrix(A, "signm")
     return bind(SIGNM, (a,), _known(a))
 
@@ -281,7 +281,7 @@ def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Array:
     if not isinstance(a, Tracer) and state(func(np.ones(kind.shape[-1:], complex))) != TRACED:
         made: Array = sp.funm.__wrapped__(A, func, disp)
         return made
-    refuse("linalg.funm", disp=None if disp else False)
+    refuse("scipy.linalg.funm", disp=None if disp else False)
     vector = ShapeDtypeStruct(kind.shape[-1:], np.result_type(kind.dtype, np.complex64))
     made, others = closure_convert(func, vector)
     return bind(FUNM, (a, *others), {"func": made, **_known(a)})

@@ -253,7 +253,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
 @numpy_function(sp.softplus)
 def softplus(x: Any, **kwargs: Any) -> Array:
     """log(1 + exp(x)), without overflow."""
-    refuse("special.softplus", **kwargs)
+    refuse("scipy.special.softplus", **kwargs)
     return logaddexp(0.0, as_float(as_array(x)))
 
 
@@ -308,7 +308,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     >>> f"{fg.grad(comb)(5.0, 2.0):.12f}"
     '4.500000000000'
     """
-    refuse("special.comb", exact=exact or None)
+    refuse("scipy.special.comb", exact=exact or None)
     n, k = as_float(as_array(N)), as_float(as_array(k))
     if repetition:
         none = logical_and(equal(k, 0.0), n >= 0.0)
@@ -320,7 +320,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
 @numpy_function(sp.perm)
 def perm(N: Any, k: Any, exact: bool = False) -> Array:
     """The number of permutations, by gamma functions; 0 where ``k > N`` or either is negative."""
-    refuse("special.perm", exact=exact or None)
+    refuse("scipy.special.perm", exact=exact or None)
     n, k = as_array(N), as_array(k)
     within = logical_and(less_equal(k, n), logical_and(greater_equal(n, 0), greater_equal(k, 0)))
     return where(within, g.poch(n - k + 1.0, k), 0.0)

@@ -185,7 +185,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Arra
     >>> fg.grad(lambda phi: scipy.special.sph_harm_y(1, 1, np.pi / 2, phi).real)(np.pi / 2)
     np.float64(0.34549414...)
     """
-    refuse("special.sph_harm_y", diff_n=diff_n or None)
+    refuse("scipy.special.sph_harm_y", diff_n=diff_n or None)
     return HARMONIC[0](*map(operand, (n, m, theta, phi)))
 
 

@@ -43,7 +43,7 @@ def rankdata(
     a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Array:
     """The ranks from 1 on along `axis`, or of all elements; they are locally constant."""
-    refuse("stats.rankdata", nan_policy=None if nan_policy == "propagate" else nan_policy)
+    refuse("scipy.stats.rankdata", nan_policy=None if nan_policy == "propagate" else nan_policy)
     x = as_array(a)
     if axis is None:
         return bind(RANKS, (reshape(x, (type_of(x).size,)),), {"method": method})
@@ -60,7 +60,7 @@ def mode(
 
     Its derivative is that of one of the elements which have this value.
     """
-    refuse("stats.mode", nan_policy=None if nan_policy == "propagate" else nan_policy)
+    refuse("scipy.stats.mode", nan_policy=None if nan_policy == "propagate" else nan_policy)
     x = fnp.asarray(a)
     kept = (1,) * x.ndim if axis is None else None
     if axis is None or x.ndim == 0:
@@ -105,7 +105,7 @@ def hmean(
     if concrete(operand(a)):
         made: Array = _HMEAN(a, axis=axis, dtype=dtype, weights=weights, **options)
         return made
-    refuse("stats.hmean", nan_policy=None if nan_policy == "propagate" else nan_policy)
+    refuse("scipy.stats.hmean", nan_policy=None if nan_policy == "propagate" else nan_policy)
     x = fnp.asarray(a, dtype=dtype)
     inverses = fnp.divide(1.0, fnp.where(fnp.less(x, 0), np.nan, x))
     return fnp.divide(1.0, fnp.average(inverses, axis, weights, keepdims=keepdims))
@@ -214,7 +214,7 @@ def linregress(
         given = (x,) if y is None else (x, y)
         return _LINREGRESS(*given, alternative=alternative, **asked)
     refuse(
-        "stats.linregress",
+        "scipy.stats.linregress",
         axis=axis,
         keepdims=keepdims or None,
         nan_policy=None if nan_policy == "propagate" else nan_policy,
