@@ -317,3 +317,11 @@ def test_lines_of_equal_code_are_those_of_each_file_and_names():
     named = fg.make_graph(fg.named_call(space["f"], name="outer"))(2.0)
     assert [e.source.function for e in named.equations] == ["outer/f"] * 2
     assert [e.source.function for e in fg.make_graph(space["f"])(2.0).equations] == ["f"] * 2
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("way", [fg.grad, fg.jit])
+def test_a_range_of_a_traced_count_says_what_to_write(way):
+    count = 3.0 if way is fg.grad else 3
+    with pytest.raises(TypeError, match=r"start \+ step \* np\.arange\(count\)"):
+        way(lambda n: np.sum(np.arange(n) * 1.0))(count)

@@ -1,15 +1,13 @@
 """Programs of NumPy's that are written in Python, run with our functions for the names they use.
 
 Polynomials are such programs: of each of their functions NumPy has one statement, over `asarray`,
-products and sums. We take that statement, of the NumPy at hand, so there is none of ours to differ
-from it. What a program asks about values (is the last coefficient 0?) it asks of the values at
-hand; where these are not known, under `jit` and `vmap`, the answer is that nothing is special.
+products and sums, which is taken as it is (`loader`). What a program asks about values (is the last
+coefficient 0?) it asks of the values at hand; where these are not known, under `jit` and `vmap`,
+the answer is that nothing is special.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import inspect
 import sys
 from types import FunctionType, ModuleType
@@ -19,7 +17,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, concrete, operand, value
 from funcgrad.numpy.function_calls import FUNCTIONS
-from funcgrad.ops.operators import PROGRAM
+from funcgrad.numpy.loader import Loader, define
 
 __all__ = ["borrow", "hand_over", "program"]
 
@@ -104,22 +102,10 @@ def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
     """Define in `space`, the names of a module of ours, what the module `source` of NumPy defines.
 
     Returns its functions; in `space` itself those of ours stand for them where we have one.
-    Relative imports of the source are relative to our module.
     """
-    spec = importlib.util.find_spec(source)
-    assert spec is not None
-    loader: Any = spec.loader
-    space[PROGRAM] = True
-    exec(loader.get_code(source), space)
-    programs: dict[str, FunctionType] = {}
-    for name, thing in list(space.items()):
-        made = inspect.unwrap(thing) if callable(thing) else thing
-        if isinstance(made, FunctionType) and made.__globals__ is space:
-            made.__doc__ = _without_examples(made.__doc__)
-            programs[name] = space[name] = made
-            thing = getattr(sys.modules[source], name, None)
-        if _ours(thing) is not thing:
-            space[name] = _ours(thing)
+    programs = define(space, source, _ours)
+    for made in programs.values():
+        made.__doc__ = _without_examples(made.__doc__)
     if "trimseq" in space:
         space["trimseq"] = programs["trimseq"] = _trimseq  # type: ignore[assignment]
     return programs
@@ -132,12 +118,22 @@ def hand_over(space: dict[str, Any], source: str) -> None:
             FUNCTIONS[getattr(sys.modules[source], name)] = space[name]
 
 
-@functools.cache
-def _programs_of(source: str) -> dict[str, FunctionType]:
-    return borrow({"__name__": source, "__package__": source.rpartition(".")[0]}, source)
+def _stand_in(thing: Any) -> Any:
+    """What stands for something that a single program names: its own helpers are programs too."""
+    found = _ours(thing)
+    behind = inspect.unwrap(thing) if found is thing and callable(thing) else None
+    if isinstance(behind, FunctionType) and behind.__module__ in _OF_PROGRAMS:
+        return _PROGRAMS.program(behind)
+    return found
+
+
+_OF_PROGRAMS: set[str] = set()
+"""The modules of NumPy of which a program was asked for."""
+_PROGRAMS = Loader(_stand_in)
 
 
 def program(function: Any) -> Any:
     """The program of a function of NumPy, over our functions."""
     made = inspect.unwrap(function)
-    return _programs_of(made.__globals__["__name__"])[made.__name__]
+    _OF_PROGRAMS.add(made.__module__)
+    return _PROGRAMS.program(made)

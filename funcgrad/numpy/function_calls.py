@@ -344,9 +344,7 @@ def refuse(name: str, **keywords: Any) -> None:
     for key, given in keywords.items():
         if given is not None and given is not ABSENT:
             raise UnsupportedCallError(
-                located(
-                    f"{full}: the keyword {key}={given!r} is not supported on traced values"
-                )
+                located(f"{full}: the keyword {key}={given!r} is not supported on traced values")
             )
 
 

@@ -1,8 +1,8 @@
 """Functions of SciPy that are written in Python, run with our functions for those of NumPy.
 
 Most of SciPy's statistics and many of its filters are programs over NumPy. Such a program is taken
-as it is: the same code, in a space of names in which ours stand for NumPy's, so that it computes
-with traced values what SciPy computes with arrays. What it calls of SciPy's is taken in the same
+as it is (`funcgrad.numpy.loader`), so that it computes with traced values what SciPy computes with
+arrays. What it calls of SciPy's is taken in the same
 way, but for what has a definition here, which its call reaches by itself. What leaves Python for
 compiled code meets a traced value there, which is an error.
 """
@@ -10,15 +10,13 @@ compiled code meets a traced value there, which is an error.
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import inspect
 import math
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
-from types import CellType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,16 +26,13 @@ from funcgrad.core.types import is_inexact
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.borrowed import _Namespace, _ours
 from funcgrad.numpy.function_calls import FUNCTIONS, TRACED, Record, state
-from funcgrad.ops.operators import PROGRAM
+from funcgrad.numpy.loader import Loader
 from funcgrad.scipy.dispatch import BEHIND
 
 __all__ = ["KNOWN", "program"]
 
 _PRIVATE = ("scipy._lib", "scipy._external")  # SciPy 1.18 moved what others wrote to the second
 _NUMPY = ("numpy", *(f"{where}.array_api_compat.numpy" for where in _PRIVATE))
-_SPACES: dict[str, dict[str, Any]] = {}
-_PROGRAMS: dict[Any, Any] = {}
-_LOCK = threading.RLock()
 
 
 def _is_for_show(statement: ast.stmt) -> bool:
@@ -266,49 +261,17 @@ def _stand_in(thing: Any) -> Any:
     return _any if thing is np.any else _ours(thing)
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+def _closed_over(module: str, cells: dict[str, Any]) -> dict[str, Any]:
+    return _of_samples(cells) if module == "scipy.stats._axis_nan_policy" else cells
 
 
-def program(function: Any) -> Any:
-    """`function` with our functions for those that its code names.
-
-    It shares the defaults, and the name, by which errors and tracebacks call it.
-    """
-    with _LOCK:  # another thread waits until all its names are there
-        return _PROGRAMS[function] if function in _PROGRAMS else _made(function)
+def _finish(function: FunctionType, made: Any) -> Any:
+    known = function.__globals__["__name__"], function.__name__
+    return _propagating(made) if known in _PROPAGATE else made
 
 
-def _made(function: Any) -> Any:
-    known = function.__globals__
-    module = known["__name__"]
-    first = {k: known[k] for k in ("__name__", "__package__", "__builtins__")}
-    space = _SPACES.setdefault(module, first | {PROGRAM: True} | _PRESET.get(module, {}))
-    cells = {}
-    for name, theirs in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        with contextlib.suppress(ValueError):  # it is empty
-            cells[name] = theirs.cell_contents
-    closure = tuple(CellType() for _ in function.__code__.co_freevars)
-    name, defaults = function.__name__, function.__defaults__
-    made = FunctionType(function.__code__, space, name, defaults, closure or None)
-    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
-    made.__dict__.update(function.__dict__)
-    _PROGRAMS[function] = made  # before its names, among which it may be itself
-    cells = {name: _stand_in(thing) for name, thing in cells.items()}
-    if module == "scipy.stats._axis_nan_policy":
-        cells = _of_samples(cells)
-    for name, cell in zip(function.__code__.co_freevars, closure):
-        if name in cells:
-            cell.cell_contents = cells[name]
-    for name in _names(function.__code__):
-        if name in known and name not in space:
-            space[name] = _stand_in(known[name])
-    if (module, function.__name__) in _PROPAGATE:
-        made = _PROGRAMS[function] = _propagating(made)
-    return made
+LOADER = Loader(_stand_in, _PRESET, _closed_over, _finish)
+program = LOADER.program
 
 
 _IN_ALL = {

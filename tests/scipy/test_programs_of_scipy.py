@@ -38,7 +38,7 @@ CONSTANTS |= {"t": np.arange(9.0), "labels": np.arange(56).reshape(7, 8) % 3}
 STEP = 1e-6
 
 CALLS = """
-si.fixed_quad(lambda s: np.exp(-s * x[0]), 0.1, y[0])
+si.fixed_quad(np.exp, 0.1 * x[0], y[0])
 st.pearsonr(x, y)
 st.pearsonr(A, A[:, ::-1] ** 2, axis=1)
 st.iqr(x)
@@ -405,8 +405,7 @@ def test_threads_that_meet_a_program_at_once_find_it_whole() -> None:
             failed.append(error)
 
     for _ in range(3):
-        programs._PROGRAMS.clear()
-        programs._SPACES.clear()
+        programs.LOADER.forget()
         threads = [threading.Thread(target=run) for _ in range(6)]
         for thread in threads:
             thread.start()
