@@ -138,6 +138,7 @@ def numpy_function(
     calls: bool = False,
     constant: bool = False,
     lacks: tuple[str, ...] = (),
+    run: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a function of the namespace from its definition for traced operands.
 
@@ -158,6 +159,9 @@ def numpy_function(
         The results are locally constant.
     lacks : tuple of str, optional
         The transforms ("jit", "vmap") in which it cannot be, because values have to be known.
+    run : callable, optional
+        What is called when nothing is traced, where NumPy's function lacks what the array API
+        standard asks for.
     """
 
     def decorate(define: F) -> F:
@@ -165,9 +169,9 @@ def numpy_function(
         parameters = inspect.signature(define).parameters
         spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
         out_at = NEVER if spread or "out" not in parameters else list(parameters).index("out")
-        run = plain[0]
+        call_plain = run or plain[0]
 
-        define.__doc__ = _documented(define, run)
+        define.__doc__ = _documented(define, plain[0])
 
         @functools.wraps(define)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -176,7 +180,7 @@ def numpy_function(
                 if kwargs and found != TRACED:
                     found = max(found, state(tuple(kwargs.values()), AXES + 1))
                 if found == RAW and not (calls and running.count):
-                    made = run(*args, **kwargs)
+                    made = call_plain(*args, **kwargs)
                     if creates:
                         return new_array(made)
                     return made if views and not converts else owned(made, args)
@@ -185,7 +189,8 @@ def numpy_function(
                 ):
                     return _with_out(call, args, kwargs, out_at, name)
                 if found == BOXED and not views and not calls:
-                    return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
+                    kwargs = {k: unbox(v) for k, v in kwargs.items()}
+                    return boxed(call_plain(*map(unbox, args), **kwargs))
                 try:
                     made = define(*args, **kwargs)
                     if found != TRACED:

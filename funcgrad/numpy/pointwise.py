@@ -46,7 +46,15 @@ __all__ = [
 ]
 
 
-@numpy_function(np.clip)
+def _clip(*args: Any, **keywords: Any) -> Any:
+    """NumPy's `clip`, with the upper bound left out or named, as the standard has it."""
+    if len(args) == 2 and not {"a_max", "min"} & keywords.keys():
+        args = (*args, keywords.pop("max", None))
+    plain: Any = np.clip
+    return plain(*args, **keywords)
+
+
+@numpy_function(np.clip, run=_clip)
 def clip(
     a: Any,
     a_min: Any = None,

@@ -31,11 +31,55 @@ def _without_fields(order: Any) -> None:
         raise ValueError("Cannot specify order when the array has no fields.")
 
 
-@numpy_function(np.sort)
-def sort(
+def _line(a: Any, axis: int | None) -> tuple[Array, int]:
+    """The array that is sorted along an axis, and that axis."""
+    x = as_array(a)
+    if axis is None:
+        return shapes.reshape(x, (type_of(x).size,)), 0
+    return x, normalize_axis_index(axis, type_of(x).ndim)
+
+
+def _largest_first(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Array:
+    _without_fields(order)
+    x, at = _line(a, axis)
+    return shapes.flip(sorting.sort(x, at, "stable" if stable else kind), (at,))
+
+
+def _places_of_largest(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Array:
+    """Of the elements in reverse, so that equal ones come out as they stand."""
+    _without_fields(order)
+    x, at = _line(a, axis)
+    found = shapes.flip(sorting.argsort(shapes.flip(x, (at,)), at, "stable"), (at,))
+    return arithmetic.subtract(type_of(x).shape[at] - 1, found)
+
+
+def _sort(*args: Any, descending: bool = False, **keywords: Any) -> Any:
+    """NumPy's `sort`, which lacks a parameter of the standard."""
+    return (_largest_first if descending else np.sort)(*args, **keywords)
+
+
+def _argsort(*args: Any, descending: bool = False, **keywords: Any) -> Any:
+    return (_places_of_largest if descending else np.argsort)(*args, **keywords)
+
+
+@numpy_function(np.sort, run=_sort)
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Array:
     """A sorted copy; its derivative follows the permutation.
+
+    With ``descending=True``, which the array API standard has and NumPy not yet, the largest is
+    first; NaN comes before it.
 
     Examples
     --------
@@ -45,15 +89,26 @@ def sort(
     >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
     array([0., 1., 0.])
     """
+    if descending:
+        return _largest_first(a, axis, kind, order, stable=stable)
     _without_fields(order)
     return sorting.sort(as_array(a), axis, "stable" if stable else kind)
 
 
-@numpy_function(np.argsort, constant=True)
+@numpy_function(np.argsort, constant=True, run=_argsort)
 def argsort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> Array:
     """The permutation that sorts.
+
+    With ``descending=True``, which the array API standard has and NumPy not yet, equal elements
+    keep their order.
 
     Examples
     --------
@@ -63,6 +118,8 @@ def argsort(
     >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
     array([[1, 2, 0]])
     """
+    if descending:
+        return _places_of_largest(a, axis, kind, order, stable=stable)
     _without_fields(order)
     return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
 

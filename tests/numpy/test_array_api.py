@@ -264,6 +264,48 @@ def test_calls_of_the_standard_on_traced_values(call):
         same(seen.pop(), plain_leaves(wanted))
 
 
+LARGEST = np.array([[3.0, 1.0, 2.0, 1.0, np.nan], [0.0, -0.0, 5.0, 5.0, -1.0]])
+BEYOND = {  # what the standard has and NumPy lacks -> the same of NumPy
+    "sort(x, descending=True)": lambda x: np.flip(np.sort(x), -1),
+    "sort(x, axis=0, descending=True, stable=True)": lambda x: np.flip(np.sort(x, axis=0), 0),
+    "sort(x, axis=None, descending=True)": lambda x: np.sort(x, axis=None)[::-1],
+    "argsort(x, descending=True)": lambda x: np.array([[4, 0, 2, 1, 3], [2, 3, 0, 1, 4]]),
+    "argsort(x, axis=0, descending=False)": lambda x: np.argsort(x, axis=0),
+    "clip(x, 1.0)": lambda x: np.clip(x, 1.0, None),
+    "clip(x, 1.0, max=2.0)": lambda x: np.clip(x, 1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("call", BEYOND)
+def test_parameters_of_the_standard_that_numpy_lacks(call):
+    """SciPy takes them from wrappers of NumPy, which the traced values' namespace has not."""
+
+    def f(x):
+        return called(call, fnp, {"x": x})
+
+    def traced(x):
+        seen.append(fg.value(f(x)))
+        return 0.0 * fnp.sum(x)
+
+    for x in (LARGEST, np.array([[2, 1, 2, 1], [5, 5, 0, 3]])):
+        wanted, seen = BEYOND[call](x), []
+        if x is LARGEST or not call.startswith("argsort(x, descending"):
+            assert f(x).dtype == wanted.dtype
+            np.testing.assert_array_equal(f(x), wanted)
+    for run in (fg.grad, lambda f: lambda x: fg.jvp(f, (x,), (x,))):
+        run(traced)(LARGEST)
+        same(seen.pop(), BEYOND[call](LARGEST))
+    same(fg.jit(f)(LARGEST), BEYOND[call](LARGEST))
+    both = fg.vmap(f)(np.stack([LARGEST, 2.0 - LARGEST]))
+    same(both[0], BEYOND[call](LARGEST))
+
+
+def test_the_derivative_of_the_largest_goes_to_the_largest():
+    x = np.array([0.3, 2.0, 0.7])
+    g = fg.grad(lambda x: fnp.sort(x, descending=True) @ np.array([1.0, 2.0, 3.0]))(x)
+    np.testing.assert_array_equal(g, [3.0, 1.0, 2.0])
+
+
 # What is an answer about a value, or has a shape that depends on it, is no result of these.
 ABOUT = ("x.", "can_", "isd", "unique", "result", "nonzero", "repeat(v", "empty")
 
