@@ -105,3 +105,36 @@ def test_the_gradient_of_a_complex_running_sum_is_that_of_pytorch():
         t.logcumsumexp(x, 0).abs().sum().backward()
         found.append(x.grad.resolve_conj().numpy())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+DTYPES = ["float16", "bfloat16", "float32", "float64", "int64", "bool", "complex64"]
+LOSSES = [
+    "huber_loss", "soft_margin_loss", "kl_div", "binary_cross_entropy", "l1_loss", "mse_loss",
+    "smooth_l1_loss", "cosine_similarity", "layer_norm",
+]  # fmt: skip
+
+
+def mixed(t, name, first, second):
+    """The dtype of a loss of tensors of two dtypes, or the class and the beginning of an error."""
+    numbers = np.linspace(0.1, 0.9, 4).reshape(1, 4).tolist()
+    x, y = (t.tensor(numbers).to(getattr(t, kind)) for kind in (first, second))
+    function = getattr(t.nn.functional, name)
+    try:
+        made = function(x, (4,), y[0]) if name == "layer_norm" else function(x, y)
+    except (RuntimeError, NotImplementedError) as error:
+        return type(error).__name__, str(error)[:40]
+    return str(made.dtype)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("second", DTYPES)
+@pytest.mark.parametrize("first", DTYPES)
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_take_the_dtypes_that_pytorch_takes(name, first, second):
+    theirs, own = (mixed(t, name, first, second) for t in (torch, ours))
+    if name == "soft_margin_loss" and first == "complex64":
+        assert own[0] == "NotImplementedError"  # PyTorch computes something
+    elif name == "layer_norm" and first in ("int64", "bool", "complex64"):
+        assert type(own) is type(theirs)
+    else:
+        assert own == theirs

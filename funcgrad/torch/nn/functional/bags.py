@@ -84,6 +84,10 @@ NODE = node("EmbeddingBag", "", shows=(0,))
     weights is None or input.shape == weights.shape: ValueError: embedding_bag: If
         per_sample_weights ({weights.shape}) is not None, then it must have the same shape as the
         input ({input.shape})
+    weights is None or weights.dtype is weight.dtype: Expected tensor for argument #1 'weight' to
+        have the same type as tensor for argument #1 'per_sample_weights'; but type
+        {scalar_name(weight)} does not equal {scalar_name(weights)} (while checking arguments for
+        embedding_bag)
     rank(weight) == 2: ValueError: weight has to be a 2D Tensor, but got Tensor of dimension
         {rank(weight)}
 """)

@@ -14,6 +14,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.functional.common import (
+    check_cast,
     constant,
     reduced,
     reduction_of,
@@ -25,6 +26,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.results import laid
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.staged import bounded
@@ -88,7 +90,9 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-    if dtype_of(p) != dtype_of(y):
+    if dtype_of(p) == dtype_of(y):
+        refuse_kinds("binary_cross_entropy", "biuc", p)
+    else:
         raise RuntimeError(
             f"Found dtype {dtypes.scalar_name(kind_of(y))} but expected "
             f"{dtypes.scalar_name(kind_of(p))}"
@@ -158,10 +162,14 @@ def binary_cross_entropy_with_logits(
             f"result type {dtypes.scalar_name(kind_of(x))} can't be cast to the desired output "
             f"type {dtypes.scalar_name(kind_of(y))}"
         )
+    refuse_kinds("log_sigmoid_cpu", "biuc", x)
     given = [w for w in (weight, pos_weight) if w is not None]
     xs = promoted(name, input, target, *given)
     out = computed(BCE_LOGITS, *xs, weighted=weight is not None, reduction=reduction)
-    return laid(boxed(out, BCE_LOGITS_NODE), "first", target)  # type: ignore[no-any-return]
+    found = laid(boxed(out, BCE_LOGITS_NODE), "first", target)
+    # what PyTorch writes into is made of the targets
+    made: Tensor = found if found.dtype is target.dtype or given else found.to(target.dtype)
+    return made
 
 
 def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
@@ -188,5 +196,22 @@ def soft_margin_loss(
             "'target'. This input cannot have requires_grad True."
         )
     x, y = promoted("soft_margin_loss", input, target.detach())
-    out = boxed(computed(SOFT_MARGIN, x, y, reduction=reduction), SOFT_MARGIN_NODE)
-    return laid(out, "operands", input, target)  # type: ignore[no-any-return]
+    _check_soft(input, x)
+    out = laid(
+        boxed(computed(SOFT_MARGIN, x, y, reduction=reduction), SOFT_MARGIN_NODE), "operands",
+        input, target,
+    )  # fmt: skip
+    found: Tensor = out if out.dtype is input.dtype else out.to(input.dtype)
+    return found
+
+
+def _check_soft(input: Tensor, x: Array) -> None:
+    """The logarithm is floating, and written in the dtype of the scores."""
+    if input.dtype is dtypes.bool:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    kind = kind_of(x)
+    check_cast(kind if dtype_of(x).kind in "fc" else dtypes.get_default_dtype(), input.dtype)
+    refuse_kinds("soft_margin_loss", "c", x)

@@ -13,6 +13,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import outside
 from funcgrad.ops import sums
 from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed, mismatch
@@ -26,6 +27,7 @@ __all__ = [
     "apply",
     "broadcast",
     "by_number",
+    "check_cast",
     "constant",
     "inplace",
     "reduced",
@@ -92,6 +94,15 @@ def renamed(x: Tensor, name: str, *saved: str, shown: tuple[int, ...] | None = N
 def by_number(x: Tensor, name: str) -> Tensor:
     """Give the node of `x` the name that PyTorch's C++ gives an operation with a number."""
     return renamed(x, f"{name}Backward1", "", "", "other", shown=(0,))
+
+
+def check_cast(result: dtypes.dtype, output: dtypes.dtype) -> None:
+    """PyTorch's error where what was computed cannot be had in the dtype of the output."""
+    if not dtypes.can_cast(result, output):
+        raise RuntimeError(
+            f"result type {dtypes.scalar_name(result)} can't be cast to the desired output type "
+            f"{dtypes.scalar_name(output)}"
+        )
 
 
 def reduced(x: Array, reduction: str) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import index as indexing
 from funcgrad.ops import shape as shapes
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.memory_formats import in_format, order_of_images
@@ -46,12 +47,6 @@ def _size_of(x: Tensor, dim: int, eps: float) -> Tensor:
 
 
 @operation("cosine_similarity", "x1, x2, int dim=1, float eps=1e-08", variants="")
-@requires("""
-    kind(x1) == "f": expected common dtype to be floating point, yet common dtype is
-        {scalar_name(x1)}
-    kind(x2) == "f": expected common dtype to be floating point, yet common dtype is
-        {scalar_name(x2)}
-""")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
@@ -62,6 +57,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     >>> torch.nn.functional.cosine_similarity(x, y)
     tensor([0.9600])
     """
+    if x1.dtype is not x2.dtype or not x1.is_floating_point():
+        common = dtypes.promote_types(x1.dtype, x2.dtype)
+        if not common.is_floating_point:
+            raise RuntimeError(
+                "expected common dtype to be floating point, yet common dtype is "
+                f"{dtypes.scalar_name(common)}"
+            )
+        x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))
     if x1.shape != x2.shape:
         shape = tuple(broadcast(x1, x2)[0].shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.common import by_number, reduced_tensor, reduction_of, renamed
@@ -46,6 +48,9 @@ def kl_div(
             "release.",
             stacklevel=outside(),
         )
+    for kind, said in (("c", "Complex"), ("biu", "Integral")):
+        if any(np.dtype(x.dtype.numpy).kind in kind for x in (input, target)):
+            raise RuntimeError(f"kl_div: {said} inputs not supported.")
     if log_target:
         return reduced_tensor(target.exp() * (target - input), reduction)
     return reduced_tensor(target.xlogy(target) - target * input, reduction)

@@ -90,12 +90,15 @@ def layer_norm(
     shape = shape_of(x)
     _check_normalized("layer_norm", shape, normalized, weight=weight, bias=bias)
     refuse_kinds("LayerNormKernelImpl", "biuc", x)
-    for part in (weight, bias):
-        if part is not None and part.dtype is not input.dtype:
-            raise RuntimeError(
-                "mixed dtype (CPU): expect parameter to have scalar type of "
-                f"{dtypes.scalar_name(input.dtype)}"
-            )
+    parts = {part.dtype for part in (weight, bias) if part is not None}
+    if parts - {input.dtype}:
+        if parts != {dtypes.float32}:
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if input.dtype not in (dtypes.float16, dtypes.bfloat16):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        wide = layer_norm(input.to(dtypes.float32), normalized, weight, bias, eps)
+        narrow: Tensor = wide.to(input.dtype)
+        return narrow
     axes = tuple(range(len(shape) - len(normalized), len(shape)))
     one, zero = dtype_of(x).type(1), dtype_of(x).type(0)
     out = computed(

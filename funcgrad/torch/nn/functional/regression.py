@@ -9,10 +9,12 @@ from typing import Any
 from funcgrad.core.types import Array
 from funcgrad.errors import outside
 from funcgrad.ops import arithmetic as a
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import (
     broadcast,
+    check_cast,
     reduced,
     reduced_tensor,
     reduction_of,
@@ -187,6 +189,8 @@ def huber_loss(
     reduction = reduction_of(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if target.dtype is not input.dtype:
+        check_cast(dtypes.promote_types(input.dtype, target.dtype), input.dtype)
     how = reduction if weight is None else "none"
     out = _elementwise(HUBER, "huber_loss", "huber_cpu", input, target, reduction=how,
                        delta=delta)  # fmt: skip
