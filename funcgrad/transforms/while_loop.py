@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, staged, type_of, value
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopLimitError, LoopTypeError, located
 from funcgrad.graph.build import Trial, stage
 from funcgrad.graph.ir import Graph, Var
@@ -106,9 +106,18 @@ def fori_loop(
         if not done and any(map(staged, body.next(val))):
             break
     else:
-        return val
+        if count or not _may_change(types):
+            return val
     trial.undo()
     return _counted(body, state, first, count, segments)
+
+
+def _may_change(types: Sequence[ArrayType]) -> bool:
+    """Whether a step might have made an array of another dtype of a value: of Python's numbers.
+
+    What a loop without steps returns has the dtypes that it has after some; only tracing tells.
+    """
+    return any(t.weak for t in types)
 
 
 def _counted(
@@ -198,6 +207,8 @@ def while_loop(
         if not concrete(held):
             break
         if not value(held):
+            if not done and _may_change(types):
+                break
             return val
         if done == max_steps:
             raise LoopLimitError(

@@ -219,3 +219,19 @@ def test_associative_scan_along_another_axis():
     np.testing.assert_allclose(fg.associative_scan(np.add, x, axis=-2), np.cumsum(x, 0))
     with pytest.raises(ValueError, match="out of range"):
         fg.associative_scan(np.add, x, axis=2)
+
+
+@pytest.mark.parametrize("start", [3, 3.0])
+@pytest.mark.parametrize("add", [1, 0.5, np.float32(0.5), 1j])
+def test_loops_without_steps_have_the_dtype_of_loops_with_steps(start, add):
+    """A carry that is one of Python's numbers may become another one in a step."""
+
+    def loops(steps):
+        yield fg.fori_loop(0, steps, lambda i, c: c + add, start)
+        yield fg.while_loop(lambda c: c[1] < steps, lambda c: (c[0] + add, c[1] + 1), (start, 0))[0]
+        yield fg.scan(lambda c, x: (c + add, None), start, length=steps)[0]
+
+    wanted = [np.result_type(x) for x in loops(2)]
+    assert [np.result_type(x) for x in loops(0)] == wanted
+    assert [np.result_type(x) for x in fg.jit(lambda: list(loops(0)))()] == wanted
+    assert all(x == start for x in loops(0))
