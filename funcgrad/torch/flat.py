@@ -29,7 +29,10 @@ from funcgrad.kernels.native import Code
 from funcgrad.kernels.threads import PARALLEL
 from funcgrad.transforms.node import IN_PLACE_FROM
 
-__all__ = ["FEWEST", "HOT", "SMALL", "Form", "costly", "least", "pull", "suits", "value"]
+__all__ = [
+    "FEWEST", "HOT", "SMALL", "Form", "Found", "costly", "form_of_pull", "form_of_value", "least",
+    "pull", "suits", "value", "whole_of",
+]  # fmt: skip
 
 ndarray = np.ndarray
 FEWEST = IN_PLACE_FROM  # elements: smaller tensors have the hot path, if the operation has one
@@ -90,13 +93,15 @@ def suits(prim: Primitive) -> bool:
 def costly(prim: Primitive) -> bool:
     """Whether native code of an operation is faster than NumPy in one thread, too.
 
-    Of what chooses between its operands, NumPy's way back makes masks and multiplies by them.
+    Of what chooses between its operands, NumPy's way back makes masks and multiplies by them; so it
+    does where PyTorch's derivative stands in the place of the core's (see `operations/restated`).
     """
     return suits(prim) and (
         prim.form == "composite"
         or prim.in_pieces
         or prim.cost >= COSTLY
         or getattr(prim, "chooses", False)
+        or getattr(prim, "composed", None) is not None
     )
 
 
@@ -116,14 +121,46 @@ def least(prim: Primitive) -> int:
     return 1 if prim.in_pieces and prim not in HOT else FEWEST
 
 
+class Found(NamedTuple):
+    """The code of an operation, and its operands; whose cotangents it gives, whether it adds up."""
+
+    code: Code
+    given: Given
+    wanted: tuple[bool, ...]
+    total: bool
+
+
 def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """What an operation gives for raw operands; None where this file does not compute it."""
     first = next((x for x in xs if type(x) is ndarray and x.dtype != BOOL), None)
-    if first is None or not first.ndim or first.size < least(prim) or not config.kernels:
+    found = None if first is None else form_of_value(prim, first, xs, params)
+    if found is None or first is None:
+        return None
+    code, given, _, total = found
+    if total:
+        parts = np.empty(-(-first.size // PIECE), first.dtype)
+        _run(code, [*given.arrays, parts], given.numbers, first.size, PIECE)
+        return whole_of(parts, first.size, params["reduction"] == "mean")
+    out = _empty(first, given.order)
+    _run(code, [*given.arrays, out], given.numbers, first.size)
+    return _turned_back(out, given.order)
+
+
+def whole_of(parts: ndarray[Any, Any], size: int, mean: bool) -> Any:
+    """The sum, or the mean of `size` elements, of which pieces were added up."""
+    whole = np.add.reduce(parts, dtype=np.float64)
+    return parts.dtype.type(whole / size if mean else whole)
+
+
+def form_of_value(
+    prim: Primitive, first: ndarray[Any, Any], xs: Sequence[Any], params: Params
+) -> Found | None:
+    """The code that gives the value, of the shape of the operand `first`."""
+    if not first.ndim or first.size < least(prim) or not config.kernels:
         return None
     adds, total = _adds(prim), False
     if adds:
-        reduction, total = params["reduction"], params["reduction"] != "none"
+        total = params["reduction"] != "none"
         xs, params = _repeated(first, xs), params | ELEMENTS
     given = _given(first, xs)
     written = _written(params)
@@ -131,16 +168,7 @@ def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
         return None
     form = Form(NAMES[first.dtype.char], tuple(given.kinds), None, written, total)
     code = _code(prim, form, params)
-    if code is None:
-        return None
-    if total:
-        parts = np.empty(-(-first.size // PIECE), first.dtype)
-        _run(code, [*given.arrays, parts], given.numbers, first.size, PIECE)
-        whole = np.add.reduce(parts, dtype=np.float64)
-        return first.dtype.type(whole / first.size if reduction == "mean" else whole)
-    out = _empty(first, given.order)
-    _run(code, [*given.arrays, out], given.numbers, first.size)
-    return _turned_back(out, given.order)
+    return None if code is None else Found(code, given, (), total)
 
 
 def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
@@ -148,6 +176,26 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
 
     Where `g` is `owned`, an array that nobody reads afterwards, one is written in its place.
     """
+    found = form_of_pull(node, g)
+    if found is None:
+        return None
+    code, given, wanted, adds = found
+    like = node.saved[1] if adds else g
+    own = owned and given.arrays and given.kinds[0] is ARRAY and given.order is None
+    outs = [
+        given.arrays[0]
+        if own and k == wanted.index(True) and given.arrays[0] is g
+        else _empty(like, given.order)
+        for k, w in enumerate(wanted)
+        if w
+    ]
+    _run(code, [*given.arrays, *outs], given.numbers, like.size)
+    back = iter(outs)
+    return [_turned_back(next(back), given.order) if w else None for w in wanted]
+
+
+def form_of_pull(node: Any, g: Any) -> Found | None:
+    """The code that gives the cotangents of the operands of a node."""
     prim, saved, params = node.prim, node.saved, node.params
     if type(saved) is not tuple or not config.kernels:
         return None
@@ -161,6 +209,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
         for w, t in zip(wanted, node.avals, strict=True)
     ):
         return None
+    total = adds and params["reduction"] != "none"
     if adds:
         if params["reduction"] == "mean":
             g = float(g / like.dtype.type(like.size))
@@ -172,19 +221,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
     if given is None or written is None:
         return None
     code = _code(prim, Form(NAMES[like.dtype.char], tuple(given.kinds), wanted, written), params)
-    if code is None:
-        return None
-    own = owned and given.arrays and given.kinds[0] is ARRAY and given.order is None
-    outs = [
-        given.arrays[0]
-        if own and k == wanted.index(True) and given.arrays[0] is g
-        else _empty(like, given.order)
-        for k, w in enumerate(wanted)
-        if w
-    ]
-    _run(code, [*given.arrays, *outs], given.numbers, like.size)
-    back = iter(outs)
-    return [_turned_back(next(back), given.order) if w else None for w in wanted]
+    return None if code is None else Found(code, given, wanted, total)
 
 
 # -------------------------------------------------------------------------------------- operands

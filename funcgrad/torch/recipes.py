@@ -28,6 +28,7 @@ from funcgrad.ops.product import MATMUL
 from funcgrad.torch import flat, lines
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.flat_plans import Pulls, value_plan
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.recorders import bookkeeping
@@ -189,6 +190,7 @@ class _Writer:
             raise Unsuitable
         self.prim, self.args, self.params = self._operation(applied)
         self.places = [self._place(a) for a in self.args]
+        self.plan: Any = None  # calls of native code that are prepared
         self.native = self._native()
         self.moving = [t.node is not None and k in self.places for k, t in enumerate(self.tensors)]
         self._check_node()
@@ -232,6 +234,9 @@ class _Writer:
         native = lines if self.prim in lines.VALUES else flat
         if native.value(self.prim, xs, self.params) is not None:
             self.scope |= {"value_of": native.value, "pull_of": native.pull}
+            if native is flat:
+                self.scope["pull_of"] = Pulls(numbers=True)
+                self.plan = value_plan(self.prim, xs, self.params)
             return True
         if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(self.prim, self.arrays):
             raise Unsuitable
@@ -283,7 +288,12 @@ class _Writer:
             self.straight.constant(a) if k is None else self.values[k]
             for a, k in zip(self.args, self.places, strict=True)
         ]
-        forward = [f"out = value_of(prim, ({', '.join(xs)},), params)", "return out"]
+        call = f"value_of(prim, ({', '.join(xs)},), params)"
+        forward = [f"return {call}"]
+        if self.plan is not None:
+            self.scope["plan"] = self.plan
+            read = ", ".join(self.values[k] for k in self.places if k is not None)
+            forward = [f"out = plan({read})", f"return {call} if out is None else out"]
         if self.node is None:
             return self._computed(forward, (), "r.node = None")
         fields, constant = self._bookkeeping([s is not None for s in self.node.saved])

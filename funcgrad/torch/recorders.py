@@ -18,8 +18,9 @@ import numpy as np
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
-from funcgrad.torch import flat
+from funcgrad.torch import flat, flat_plans
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.flat_plans import Pulls
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.root import ROOT, RootTracer
@@ -65,9 +66,19 @@ VALUE = """
 """
 
 NATIVE = """
-    out = native(prim, (a, b), EMPTY)
+    out = (plans.get(t.kind) or planned(plans, t.kind, prim, (a, b)))(a, b)
+    if out is None:
+        out = native(prim, (a, b), EMPTY)
     r.value = out = {call}(ufunc, a, b) if out is None else out
     r.kind = kind_of(out)
+"""
+
+NATIVE_PULL = """    def pull_quick(self, cts, g):
+        found = pull_of(self, g)
+        if found is None:
+            Base.pull_quick(self, cts, g)
+        else:
+            self.send(cts, found)
 """
 
 ROUNDED = """        if c.dtype is not g.dtype:
@@ -102,7 +113,7 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) ->
     # where Python code runs, finalizers may run that compute with tensors, too
     call = "call" if isinstance(prim.ufunc, np.ufunc) else "modes.silent.copy().run"
     text = TEMPLATE.format(
-        pull="" if native else PULL.format(pull=pull or "        ..."),
+        pull=NATIVE_PULL if native else PULL.format(pull=pull or "        ..."),
         value=(NATIVE if native else VALUE).format(call=call).strip(),
         other="u" if number else "u.value",
         node=node.strip() if mask else "r.node = None",
@@ -113,7 +124,8 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) ->
         text = (
             text.replace("record(call, t, u)", "record(call, t)")
             .replace("(ufunc, a, b", "(ufunc, a")
-            .replace("(prim, (a, b)", "(prim, (a,)")
+            .replace("prim, (a, b)", "prim, (a,)")
+            .replace("))(a, b)", "))(a)")
         )
         text = text.replace("a, b = t.value, u.value", "a = t.value")
         text = text.replace("p, q =", "p, =").replace("out, a, b = self", "out, a = self")
@@ -122,10 +134,27 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) ->
     scope |= {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
     scope |= {"RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
     scope |= {"Base": base, "native": flat.value, "kind_of": ROOT.kind_of}
+    scope |= {"plans": {}, "planned": _never if number else _planned, "pull_of": Pulls(False)}
     exec(compile(text, f"<funcgrad.torch {prim.name}>", "exec"), scope)
     scope["HotNode"].__name__ = base.__name__
     made: Record = scope["record"]
     return made
+
+
+def _planned(plans: dict[Any, Any], kind: Any, prim: Any, xs: Any) -> Any:
+    """The native code for operands of a kind, prepared; and kept, if there are not too many."""
+    found = flat_plans.value_plan(prim, xs, EMPTY) or _unprepared
+    if len(plans) < flat.VARIANTS:
+        plans[kind] = found
+    return found
+
+
+def _never(plans: dict[Any, Any], kind: Any, prim: Any, xs: Any) -> Any:
+    return _unprepared
+
+
+def _unprepared(*_: Any) -> None:
+    """Where each call has to be looked at."""
 
 
 def bookkeeping(
