@@ -9,6 +9,7 @@ import json
 import warnings
 
 import numpy as np
+import scipy.cluster.hierarchy
 import scipy.cluster.vq
 import scipy.constants
 import scipy.differentiate
@@ -18,6 +19,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
+import scipy.optimize.elementwise
 import scipy.signal
 import scipy.special
 import scipy.stats
@@ -51,9 +53,56 @@ def joined(a, x):
     return a + 0 * fnp.sum(x) if isinstance(a, np.ndarray) else a
 
 
+def beside(*constants, after=()):
+    """The call ``f(*constants, x, *after)``, with constants as arrays of the shape of x."""
+    return lambda f: (
+        lambda x: f(
+            *[fg.value(0 * x) + c for c in constants], x, *[fg.value(0 * x) + c for c in after]
+        )
+    )
+
+
+def at(where, *more):
+    """Where an interpolation of heights x over 0, 1, … is evaluated."""
+    return lambda f: lambda x: f(joined(np.arange(5.0), x), x, *more)(where)
+
+
+def second(a, *more, part=1):
+    """The call ``f(a, x, *more)``, and which of its results is taken."""
+    return lambda f: lambda x: f(joined(a, x), x, *more)[part]
+
+
+def zeros_and(poles, *more, part=0):
+    return lambda f: lambda x: f(x, joined(poles, x), 1.0, *more)[part]
+
+
+def sections(x):
+    """Filters of second order from their coefficients without the one that is 1."""
+    return fnp.concatenate([x[:, :3], fnp.ones_like(x[:, :1]), x[:, 3:]], axis=1)
+
+
+def statistic(*more, **keywords):
+    return lambda f: lambda x: f(x, *[joined(a, x) for a in more], **keywords).statistic
+
+
 PLAIN = of()
+XY = np.concatenate([X, Y])
+SECTIONS = np.array([[0.25, 0.5, 0.25, 0.3, 0.1], [0.5, 0.2, 0.1, -0.2, 0.05]])
+LONG = 0.93 * np.concatenate([X, Y, X**2, Y**3])
 CALLS = {
     scipy.special: {
+        **{name: (beside(2.0, 5.0), X) for name in words("bdtr bdtrc bdtri nbdtr nbdtrc nbdtri")},
+        **{name: (beside(1.5, 2.5), X) for name in words("betaincinv gdtr gdtrc hyp1f1")},
+        **{name: (beside(2.5, 1.5), X) for name in words("fdtrc fdtri")},
+        **{name: (beside(2.0), X) for name in words("expn pdtr pdtrc pdtri")},
+        **{name: (beside(3.0), X) for name in words("chdtri stdtrit")},
+        **{name: (beside(1.5), X) for name in words("gammaincinv gammainccinv")},
+        "binom": (of(Y), X + 5),
+        "digamma": (PLAIN, X),
+        "inv_boxcox1p": (of(0.4), X),
+        "lpmv": (beside(1.0, 2.0), X),
+        "radian": (beside(after=(2.0, 3.0)), X),
+        "yn": (lambda f: lambda x: f(2, x), X),
         **{
             name: (PLAIN, X)
             for name in words("""
@@ -92,19 +141,45 @@ CALLS = {
         **{
             name: (PLAIN, X)
             for name in words("""
-    fft ifft rfft hfft ihfft fftn ifftn rfftn fftshift ifftshift dct dst
+    fft ifft rfft hfft ihfft fftn ifftn rfftn fftshift ifftshift dct dst idct idst
 """)
         },
         **{
             name: (PLAIN, M)
             for name in words("""
-    fft2 ifft2 rfft2 irfft2 irfftn irfft hfft2 dctn
+    fft2 ifft2 rfft2 irfft2 irfftn irfft hfft2 dctn dstn idctn idstn hfftn ihfft2 ihfftn
 """)
         },
         "fht": (of(0.1, 0.5), X),
         "ifht": (of(0.1, 0.5), X),
     },
     scipy.integrate: {
+        "cubature": (
+            lambda f: (
+                lambda x: (
+                    f(
+                        lambda t, a: fnp.exp(-t[:, 0] * a),
+                        joined(np.array([0.0]), x),
+                        joined(np.array([1.0]), x),
+                        args=(x[0],),
+                    ).estimate
+                )
+            ),
+            X,
+        ),
+        "nsum": (
+            lambda f: (
+                lambda x: (
+                    f(
+                        lambda k, a: a**k,
+                        joined(np.zeros(5), x),
+                        joined(np.full(5, 6.0), x),
+                        args=(x,),
+                    ).sum
+                )
+            ),
+            X,
+        ),
         "trapezoid": (PLAIN, X),
         "cumulative_trapezoid": (PLAIN, X),
         "cumulative_simpson": (PLAIN, X),
@@ -116,6 +191,31 @@ CALLS = {
         ),
     },
     scipy.interpolate: {
+        **{name: (at(1.3), X) for name in words("Akima1DInterpolator PchipInterpolator")},
+        "BPoly": (lambda f: lambda x: f(x, joined(np.arange(4.0), x))(1.3), M),
+        "NdBSpline": (
+            lambda f: lambda x: f((joined(np.arange(9.0), x),), x, 3)(joined(np.array([[4.3]]), x)),
+            X,
+        ),
+        "make_smoothing_spline": (at(1.3, None, 0.1), X),
+        "BSpline": (lambda f: lambda x: f(joined(np.arange(9.0), x), x, 3)(4.3), X),
+        "CubicHermiteSpline": (lambda f: at(1.3, joined(Y, X))(f), X),
+        "PPoly": (lambda f: lambda x: f(x, joined(np.arange(4.0), x))(1.3), M),
+        "RegularGridInterpolator": (
+            lambda f: lambda x: f((joined(np.arange(5.0), x),), x)(joined(np.array([[1.3]]), x)),
+            X,
+        ),
+        "make_interp_spline": (at(1.3), X),
+        "make_lsq_spline": (
+            lambda f: (
+                lambda x: f(
+                    joined(np.linspace(0, 4, 10), x),
+                    x,
+                    joined(np.array([0.0, 0, 0, 0, 2, 4, 4, 4, 4]), x),
+                )(1.3)
+            ),
+            XY,
+        ),
         "CubicSpline": (lambda f: lambda x: f(joined(np.arange(5.0), x), x)(1.3), X),
         "RBFInterpolator": (
             lambda f: lambda x: f(joined(X[:, None], x), x)(joined(np.array([[1.3]]), x)),
@@ -128,6 +228,48 @@ CALLS = {
         "orthogonal_procrustes": (lambda f: lambda x: f(x, joined(M.T.copy(), x))[0], M),
     },
     scipy.signal: {
+        **{name: (PLAIN, X) for name in words("cspline1d qspline1d")},
+        **{name: (second(W), X[:3]) for name in words("bilinear lp2hp lp2bp lp2bs")},
+        **{
+            name: (zeros_and(Y, 2.0), X)
+            for name in words("bilinear_zpk lp2lp_zpk lp2hp_zpk lp2bp_zpk lp2bs_zpk")
+        },
+        "correlate2d": (of(M), M),
+        "cspline1d_eval": (of(np.array([1.3])), X),
+        "deconvolve": (lambda f: lambda x: f(x, joined(W, x))[0], X),
+        "firwin": (lambda f: lambda x: f(5, x[0]), X),
+        "freqs": (lambda f: lambda x: f(x, joined(W, x), worN=joined(Y, x))[1], X),
+        "freqs_zpk": (zeros_and(Y, Y, part=1), X),
+        "freqz_sos": (lambda f: lambda x: f(sections(x), worN=8)[1], SECTIONS),
+        "group_delay": (lambda f: lambda x: f((x, joined(np.array([1.0]), x)), w=8)[1], X),
+        "hilbert2": (PLAIN, M),
+        "lfilter_zi": (
+            lambda f: lambda x: f(joined(W, x), fnp.concatenate([fnp.ones(1), x])),
+            0.3 * X[:2],
+        ),
+        "lfiltic": (
+            lambda f: lambda x: f(joined(W, x), joined(np.array([1.0, 0.3]), x), x),
+            X[:2],
+        ),
+        "medfilt": (of(3), X),
+        "medfilt2d": (of(3), M),
+        "order_filter": (lambda f: lambda x: f(x, fnp.array(np.ones((3, 3))), 2), M),
+        "minimum_phase": (PLAIN, XY),
+        "normalize": (second(W, part=0), X),
+        "resample_poly": (of(2, 1), X),
+        "sos2tf": (lambda f: lambda x: f(sections(x))[0], SECTIONS),
+        "sos2zpk": (lambda f: lambda x: f(sections(x))[2], SECTIONS),
+        "sosfilt": (lambda f: lambda x: f(joined(sections(SECTIONS), x), x), XY),
+        "sosfilt_zi": (lambda f: lambda x: f(sections(x)), SECTIONS),
+        "sosfiltfilt": (lambda f: lambda x: f(joined(sections(SECTIONS), x), x, padlen=3), XY),
+        "sosfreqz": (lambda f: lambda x: f(sections(x), worN=8)[1], SECTIONS),
+        "tf2sos": (
+            lambda f: lambda x: f(joined(W, x), fnp.concatenate([fnp.ones(1), x])),
+            0.3 * X[:2],
+        ),
+        "upfirdn": (lambda f: lambda x: f(joined(W, x), x, 2), X),
+        "wiener": (of(3), X),
+        "zpk2sos": (lambda f: lambda x: f(x, joined(Y[:2], x), 1.0), X[:2]),
         "convolve": (of(W), X),
         "correlate": (of(W), X),
         "convolve2d": (of(M), M),
@@ -152,6 +294,22 @@ CALLS = {
         "gauss_spline": (of(3), X),
     },
     scipy.stats: {
+        **{
+            name: (statistic(Y), X)
+            for name in words("""
+    ansari brunnermunzel chatterjeexi fligner kruskal mannwhitneyu mood spearmanrho
+""")
+        },
+        "ks_1samp": (lambda f: lambda x: f(x, fnp.tanh).statistic, X),
+        "cramervonmises": (lambda f: lambda x: f(x, fnp.tanh).statistic, X),
+        "cramervonmises_2samp": (statistic(Y, method="asymptotic"), X),
+        "epps_singleton_2samp": (statistic(LONG), XY),
+        "friedmanchisquare": (statistic(Y, X**2), X),
+        "ttest_ind_from_stats": (
+            lambda f: lambda x: f(x, joined(Y, x), 5, joined(Y / 2, x), joined(X, x), 6).pvalue,
+            X,
+        ),
+        "wilcoxon": (statistic(Y), X),
         **{
             name: (PLAIN, X)
             for name in words("""
@@ -197,12 +355,64 @@ CALLS = {
         "lambda2nu": (PLAIN, X),
         "nu2lambda": (PLAIN, X),
     },
-    scipy.cluster.vq: {"whiten": (PLAIN, M)},
+    scipy.optimize.elementwise: {
+        "find_root": (
+            lambda f: lambda x: f(lambda t, a: t**3 - a, (0.0 * x, 0.0 * x + 2.0), args=(x,)).x,
+            X,
+        ),
+        "find_minimum": (
+            lambda f: (
+                lambda x: (
+                    f(
+                        lambda t, a: (t - a) ** 2,
+                        (0.0 * x - 1, 0.0 * x + 0.1, 0.0 * x + 2),
+                        args=(x,),
+                    ).x
+                )
+            ),
+            X,
+        ),
+    },
+    scipy.cluster.hierarchy: {
+        name: (PLAIN, M) for name in ("single", "average", "ward", "linkage", "centroid")
+    },
+    scipy.cluster.vq: {
+        "whiten": (PLAIN, M),
+        "vq": (lambda f: lambda x: f(x, joined(M.T.copy(), x))[1], M),
+    },
     scipy.differentiate: {
+        "hessian": (lambda f: lambda x: f(lambda y: fnp.sum(y**3, axis=0), x).ddf, X[:2]),
         "derivative": (lambda f: lambda x: f(fnp.tanh, x).df, X),
         "jacobian": (lambda f: lambda x: f(lambda y: y**2, x).df, X),
     },
     scipy.ndimage: {
+        **{
+            name: (PLAIN, M)
+            for name in words("""
+    laplace prewitt spline_filter spline_filter1d mean maximum minimum sum sum_labels
+    standard_deviation variance median center_of_mass
+""")
+        },
+        **{
+            name: (of(3), M)
+            for name in words("""
+    maximum_filter minimum_filter median_filter uniform_filter1d maximum_filter1d
+    minimum_filter1d grey_closing grey_dilation grey_erosion grey_opening
+    morphological_gradient morphological_laplace white_tophat black_tophat
+""")
+        },
+        **{
+            name: (of(1.0), M)
+            for name in words("gaussian_gradient_magnitude gaussian_laplace gaussian_filter1d")
+        },
+        **{name: (of(W), M) for name in words("convolve1d correlate1d")},
+        "correlate": (of(M), M),
+        "affine_transform": (of(np.array([0.9, 0.8])), M),
+        "percentile_filter": (of(30, 3), M),
+        "rank_filter": (of(2, 3), M),
+        "rotate": (of(30.0), M),
+        "shift": (of(0.3), M),
+        "zoom": (of(2), M),
         "gaussian_filter": (of(1.0), M),
         "convolve": (of(M), M),
         "map_coordinates": (lambda f: lambda x: f(joined(M, x), x), 1 + 0.5 * M[:2]),
