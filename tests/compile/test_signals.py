@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -95,3 +96,49 @@ def test_a_loop_of_many_steps_keeps_no_rows_for_its_index():
     n = 2**20 + 2  # steps, the most of which the indices are kept
     rows, counted = (fg.jit(fg.value_and_grad(lambda x, n=n: f(x, n))) for n in (n, n + 3))
     np.testing.assert_allclose(counted(0.5), rows(0.5), rtol=1e-14)
+
+
+LONG = {
+    "scan of examples": lambda x: fg.vmap(
+        lambda a: fg.scan(lambda c, _: (np.sin(c) * a, None), a, length=10**9)[0]
+    )(x),
+    "while_loop of examples": lambda x: fg.vmap(
+        lambda a: fg.while_loop(
+            lambda c: c[1] < 10**9, lambda c: (np.sin(c[0]) * a, c[1] + 1), (a, 0)
+        )[0]
+    )(x),
+    "nested": lambda x: fg.fori_loop(
+        0, 10**7, lambda i, c: fg.fori_loop(0, 1000, lambda j, d: np.sin(d) * 0.5 + x, c), x
+    ),
+    "checkpointed gradient": fg.grad(
+        lambda x: np.sum(
+            fg.scan(lambda c, _: (np.sin(c) * x, None), x, length=10**8, checkpoint=(10**5, 300))[0]
+        )
+    ),
+    "in Python": lambda x: fg.fori_loop(
+        0, 10**8, lambda i, c: np.fft.ifft(np.fft.fft(c)).real * x, x
+    ),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+@pytest.mark.parametrize("kind", LONG)
+def test_a_signal_ends_every_kind_of_loop_soon(kind):
+    came = []
+
+    def stop(*_):
+        came.append(perf_counter())
+        raise InterruptedError
+
+    f, x = fg.jit(LONG[kind]), np.full(4, 0.5)
+    f.explain(x)
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        begin = perf_counter()
+        with pytest.raises(InterruptedError):
+            f(x)
+        assert perf_counter() - came[0] < 0.2 and came[0] - begin < 1.0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
