@@ -192,7 +192,7 @@ def gather(n: Panels) -> Kernel:
     return n.written(["x", "w", "bias"], "y", "sums", chunk)
 
 
-def _lines(n: Lines) -> For:
+def _lines() -> For:
     """The lines of the chunks: `some` from `first` on, of a group."""
     return _chunks(Let("source", "int64", "mul", ("group", "source_step")))
 
@@ -214,7 +214,7 @@ def _without_panels(n: Lines, inputs: Sequence[str], output: str, chunk: For) ->
 
 def direct(n: Lines) -> Kernel:
     """The same as `gather`, line by line, for so few filters that a panel would not pay."""
-    chunk = _lines(n)
+    chunk = _lines()
     weights = n.whole(chunk.body, "mul", "group", "weights_step")
     biases = n.whole(chunk.body, "mul", "group", "filters")
     body, start, place = _line(n, chunk.body)
@@ -234,7 +234,7 @@ def direct(n: Lines) -> Kernel:
 
 def pair(n: Lines) -> Kernel:
     """The same as `correlate`, without panels; neighbours add up what all lines give first."""
-    chunk = _lines(n)
+    chunk = _lines()
     weights = n.whole(chunk.body, "mul", "chunk", "weights_step")
     f, each = n.loop(chunk.body, "filters", "sequential")
     row = n.whole(each, "add", weights, n.whole(each, "mul", f, "row_step"))

@@ -190,7 +190,7 @@ def windows(window: Window, images: int, channels: int, groups: int) -> Source:
 @functools.lru_cache(256)
 def phases(window: Window) -> tuple[tuple[Phase, ...], tuple[tuple[int, int], ...]]:
     """The phases of the images that have elements, and the zeros around results that they need."""
-    every = [_along(*axis) for axis in zip(*window, window.padded, window.places, strict=True)]
+    every = [_along(*axis) for axis in zip(*window, window.places, strict=True)]
     around = tuple(
         (max(0, *(-a.low for a in axis)), max(0, *(a.high for a in axis))) for axis in every
     )
@@ -226,7 +226,7 @@ class _Part(NamedTuple):
 
 def _along(
     size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int,
-    padded: int, places: int,
+    places: int,
 ) -> list[_Part]:  # fmt: skip
     found = []
     for phase in range(stride):

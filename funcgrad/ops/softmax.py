@@ -53,10 +53,6 @@ __all__ = [
 ]
 
 
-def _most(x: Any, axis: int) -> Any:
-    return np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
-
-
 def _shifted(x: Any, axis: int) -> Any:
     """`x` less its maximum: an infinite one makes the row NaN, as in JAX and PyTorch."""
     return np.subtract(x, np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf))

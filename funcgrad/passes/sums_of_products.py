@@ -38,7 +38,7 @@ def sums_of_products(graph: Graph) -> Graph:
         found = [t for t in terms if _product(r, e, t[0], uses) is not None]
         if not found:
             return None
-        total = _rest(r, e, x, [t for t in terms if t not in found])
+        total = _rest(r, e, [t for t in terms if t not in found])
         for a, negative in found:
             part = _contracted(r, e, a, negative)
             total = part if total is None else r.append(records.ADD, (total, part))[0]
@@ -120,7 +120,7 @@ def _sum(r: Rewriter, a: Atom, from_the_end: Sequence[int]) -> Atom:
     return r.append(SUM, (a,), {"axes": axes, "keepdims": True, "dtype": None})[0]
 
 
-def _rest(r: Rewriter, e: Equation, x: Atom, terms: Sequence[Term]) -> Atom | None:
+def _rest(r: Rewriter, e: Equation, terms: Sequence[Term]) -> Atom | None:
     """The sum of the other terms."""
     if not terms:
         return None

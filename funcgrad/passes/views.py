@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.ops.index import GETITEM, decode
 from funcgrad.ops.shape import BROADCAST, FLIP, RESHAPE, TRANSPOSE
@@ -93,13 +92,13 @@ def keeps_elements(e: Equation) -> list[int | None] | None:
         kept: list[int | None] = [None] * lead
         return kept + [k if n != 1 else None for k, n in enumerate(source.shape)]
     if e.prim is RESHAPE or (e.prim is GETITEM and source.size == target.size):
-        if e.prim is GETITEM and not _forward(e, source):
+        if e.prim is GETITEM and not _forward(e):
             return None
         return _matched(source.shape, target.shape)
     return None
 
 
-def _forward(e: Equation, source: ArrayType) -> bool:
+def _forward(e: Equation) -> bool:
     """Whether an index that takes every element keeps their order."""
     return all(not isinstance(i, tuple) or i[2] in (None, 1) for i in e.params["index"])
 

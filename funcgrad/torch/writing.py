@@ -163,7 +163,7 @@ def write(x: Tensor, new_content: Array) -> Tensor:
     if node is not None:
         _keep_operand(edge_of(node)[0], x, t)
     if modes.dual is not None:
-        _keep_operands_of_tangent(new_content, x, t)
+        _keep_operands_of_tangent(new_content, t)
     t.version.before_write()
     if staged(array):
         modes.stage.write(array, values)
@@ -206,7 +206,7 @@ def _rewritten(x: Tensor, new_content: Array, node: Any) -> Tensor:
         if node is not t.node:
             _set_history(x, node)
     else:
-        _write_view(x, new_content, array.shape)
+        _write_view(x, new_content)
     return x
 
 
@@ -230,7 +230,7 @@ def _keep_operand(made: Any, x: Tensor, t: RootTracer) -> None:
         made.parents = (fresh, *made.parents[1:])
 
 
-def _keep_operands_of_tangent(new_content: Array, x: Tensor, t: RootTracer) -> None:
+def _keep_operands_of_tangent(new_content: Array, t: RootTracer) -> None:
     """As `_keep_operand`, for the operations that made the tangent of the new content."""
     tangent, old = tangent_of(new_content), tangent_of(t)
     made = None if getattr(new_content, "node", None) is None else edge_of(new_content.node)[0]
@@ -284,7 +284,7 @@ def _set_history(x: Tensor, node: Any) -> None:
         move_retained(old.node, node, x)
 
 
-def _write_view(x: Tensor, new_content: Array, shape: tuple[int, ...]) -> None:
+def _write_view(x: Tensor, new_content: Array) -> None:
     link = x._link
     assert link is not None
     base = link.base
@@ -302,7 +302,7 @@ def rebase(x: Tensor, new_content: RootTracer) -> None:
     if x._link is None:
         _set_history(x, new_content.node)
     else:
-        _write_view(x, new_content, type_of(new_content).shape)
+        _write_view(x, new_content)
 
 
 def _write_traced(x: Tensor, new_content: Array) -> Tensor:

@@ -164,7 +164,7 @@ def _near_one(*xs: Any) -> Any:
     return divide(SHARE, divide(SHARE, mild(*xs)) + steep)
 
 
-def _below(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+def _below(function: Callable[..., Any]) -> Callable[..., Any]:
     """The derivative by the argument; F is 1 where a parameter above is 0."""
 
     def slope(_: Any, *xs: Any) -> Any:
@@ -180,7 +180,7 @@ def _below(function: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 def _rules(function: Callable[..., Any], count: int) -> Any:
     by = [_by_parameter(function, count, k) for k in range(count)]
-    return (*by, _below(function, count))
+    return (*by, _below(function))
 
 
 # ------------------------------------------------------------------------------- functions

@@ -231,7 +231,7 @@ class Program:
                 x = np.array(x)
             t = box(x)
             if m.node == "freed":
-                t._t.node = _ended(t._t.type)
+                t._t.node = _ended()
             made.append(t)
         return made
 
@@ -296,7 +296,7 @@ def _set_grad(x: Tensor, g: Tensor | None) -> None:
         x._grad = g
 
 
-def _ended(kind: Any) -> Any:
+def _ended() -> Any:
     """A node whose saved values a backward pass in the program has used."""
     node: Any = new(NODE)
     node.prim, node.params, node.parents, node.avals = ENDED, {}, (), ()

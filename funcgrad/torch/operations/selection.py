@@ -56,7 +56,7 @@ def _extremum(name: str, core: Any) -> Function[Tensor]:
               doc=f"`{name}` of each pair of elements.")  # fmt: skip
 
 
-def _first_of_ties(core: Any, better: Any) -> Any:
+def _first_of_ties(better: Any) -> Any:
     """The extremum that ignores NaN; of equal elements the first one counts."""
 
     def chosen(x: Array, y: Array) -> Array:
@@ -79,8 +79,8 @@ MAXIMUM = restated(a.maximum, _share(a.less), _turned(_share(a.less)))
 MINIMUM = restated(a.minimum, _share(a.greater), _turned(_share(a.greater)))
 maximum = _extremum("maximum", MAXIMUM)
 minimum = _extremum("minimum", MINIMUM)
-FMAX = Composite("fmax", _first_of_ties(a.fmax, a.greater_equal))
-FMIN = Composite("fmin", _first_of_ties(a.fmin, a.less_equal))
+FMAX = Composite("fmax", _first_of_ties(a.greater_equal))
+FMIN = Composite("fmin", _first_of_ties(a.less_equal))
 fmax = _extremum("fmax", FMAX)
 fmin = _extremum("fmin", FMIN)
 

@@ -145,13 +145,13 @@ def pack_padded_sequence(
         input = input.index_select(0 if batch_first else 1, order)
     x = input.transpose(0, 1) if batch_first else input
     many = given.tolist()
-    _check_lengths(x, many, enforce_sorted)
+    _check_lengths(x, many)
     steps, places, sizes = _packed_rows(many)
     rows = boxed(computed(ROWS, x.content(), steps, places), NODE)
     return PackedSequence(rows, torch.from_numpy(sizes), order)
 
 
-def _check_lengths(x: Tensor, lengths: Sequence[int], enforce_sorted: bool) -> None:
+def _check_lengths(x: Tensor, lengths: Sequence[int]) -> None:
     if x.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
     if len(lengths) != x.size(1):
