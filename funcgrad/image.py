@@ -158,11 +158,11 @@ def _checked(image: Any, shape: Sequence[int], what: str) -> tuple[Any, tuple[in
 
 def _resampled(x: Any, axes: Sequence[int], weights: Sequence[Any]) -> Array:
     """The image with each of `axes` multiplied with its matrix."""
-    kind = type_of(x).dtype
-    kind = kind if kind.kind in "fc" else np.dtype(float)
-    found = fnp.astype(x, kind)
+    dtype = type_of(x).dtype
+    dtype = dtype if dtype.kind in "fc" else np.dtype(float)
+    found = fnp.astype(x, dtype)
     for axis, w in zip(axes, weights, strict=True):
-        own = fnp.astype(w, np.zeros(0, kind).real.dtype)
+        own = fnp.astype(w, np.zeros(0, dtype).real.dtype)
         found = fnp.moveaxis(fnp.tensordot(found, own, ((axis,), (0,))), -1, axis)
     return found
 

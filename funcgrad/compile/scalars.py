@@ -74,8 +74,8 @@ def _resolved(
     return None if loop is None else find(loop, functions)
 
 
-def _python_int(kind: ArrayType) -> bool:
-    return kind.weak and kind.dtype.kind == "i"
+def _python_int(aval: ArrayType) -> bool:
+    return aval.weak and aval.dtype.kind == "i"
 
 
 def _loop(ufunc: Any, types: Sequence[ArrayType], weak: bool) -> tuple[str, ...] | None:

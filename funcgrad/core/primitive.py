@@ -248,7 +248,7 @@ class Primitive:
 
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """Apply to batched operands."""
-        return trace.spread(self, args, params)
+        return trace.batch(self, args, params)
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """Append an equation to a graph."""

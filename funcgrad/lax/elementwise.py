@@ -164,10 +164,10 @@ def mulhi(x: Any, y: Any) -> Array:
 
 def _upper_half(x: Any, y: Any) -> Any:
     """Of numbers of 64 bits, from the products of their halves (Hacker's Delight, 8-2)."""
-    kind = type_of(content(x)).dtype.type
-    half, low = kind(32), kind(0xFFFFFFFF)
+    word = type_of(content(x)).dtype.type
+    half, low = word(32), word(0xFFFFFFFF)
     (x0, x1), (y0, y1) = ((v & low, fnp.right_shift(v, half)) for v in (x, y))
-    carried = x1 * y0 + fnp.right_shift(fnp.astype(x0 * y0, np.uint64), np.uint64(32)).astype(kind)
+    carried = x1 * y0 + fnp.right_shift(fnp.astype(x0 * y0, np.uint64), np.uint64(32)).astype(word)
     middle = x0 * y1 + (carried & low)
     return x1 * y1 + fnp.right_shift(carried, half) + fnp.right_shift(middle, half)
 

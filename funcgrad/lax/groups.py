@@ -93,12 +93,12 @@ def ragged_dot(
     if group_offset is not None:
         raise UnsupportedCallError(located("ragged_dot: group_offset is not supported"))
     a, b, sizes = content(lhs), content(rhs), content(group_sizes)
-    one, two, kind = type_of(a).shape, type_of(b).shape, type_of(sizes)
-    fits = len(one) == 2 and len(two) == 3 and one[1] == two[1] and kind.shape == two[:1]
-    if not fits or kind.dtype.kind not in "iu":
+    one, two, aval = type_of(a).shape, type_of(b).shape, type_of(sizes)
+    fits = len(one) == 2 and len(two) == 3 and one[1] == two[1] and aval.shape == two[:1]
+    if not fits or aval.dtype.kind not in "iu":
         raise TypeError(
             located(
-                f"ragged_dot: rows {one}, matrices {two} and sizes {kind} do not fit; they are "
+                f"ragged_dot: rows {one}, matrices {two} and sizes {aval} do not fit; they are "
                 "(m, k), (g, k, n) and g integers"
             )
         )

@@ -59,11 +59,11 @@ def conv_general_dilated_patches(
     array([[[0., 1., 2.],
             [1., 2., 3.]]])
     """
-    kind = type_of(operand(lhs))
+    aval = type_of(operand(lhs))
     extents = tuple(int(n) for n in filter_shape)
-    spec = conv_dimension_numbers(kind.shape, (1, 1, *extents), dimension_numbers)
-    channels, size = kind.shape[spec.lhs_spec[1]], math.prod(extents)
-    one = np.eye(size, dtype=kind.dtype).reshape(size, 1, *extents)
+    spec = conv_dimension_numbers(aval.shape, (1, 1, *extents), dimension_numbers)
+    channels, size = aval.shape[spec.lhs_spec[1]], math.prod(extents)
+    one = np.eye(size, dtype=aval.dtype).reshape(size, 1, *extents)
     filters = np.tile(one, (channels, *(1,) * (one.ndim - 1)))
     own = np.empty(one.ndim, int)  # the axes of filters in the order that is asked for
     own[list(spec.rhs_spec)] = range(one.ndim)

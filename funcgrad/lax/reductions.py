@@ -396,15 +396,15 @@ def reduce_window(
     >>> lax.reduce_window(np.array([1.0, 3.0, 2.0, 4.0]), -np.inf, lax.max, (2,), (2,))
     array([3., 4.])
     """
-    kind = type_of(content(operand))
-    rank = kind.ndim
+    aval = type_of(content(operand))
+    rank = aval.ndim
     window = _numbers("window_dimensions", window_dimensions, rank)
     stride = _numbers("window_strides", window_strides, rank)
     apart = _numbers("window_dilation", window_dilation, rank)
     inside = _numbers("base_dilation", base_dilation, rank)
-    wide = [max((n - 1) * d + 1, 0) for n, d in zip(kind.shape, inside, strict=True)]
+    wide = [max((n - 1) * d + 1, 0) for n, d in zip(aval.shape, inside, strict=True)]
     around = padding_of(padding, wide, window, stride, apart, "reduce_window")
-    start = fnp.astype(fnp.asarray(init_value), kind.dtype)[()]
+    start = fnp.astype(fnp.asarray(init_value), aval.dtype)[()]
     config = [(lo, hi, d - 1) for (lo, hi), d in zip(around, inside, strict=True)]
     x = fnp.asarray(operand)
     if any(any(c) for c in config):

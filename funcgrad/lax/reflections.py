@@ -48,9 +48,9 @@ def householder_product(a: Any, taus: Any) -> Array:
     array([[ 0.],
            [-1.]])
     """
-    kind = type_of(content(a))
-    one = np.eye(*kind.shape[-2:], dtype=kind.dtype)
-    return _reflected(a, taus, np.broadcast_to(one, kind.shape), False)
+    aval = type_of(content(a))
+    one = np.eye(*aval.shape[-2:], dtype=aval.dtype)
+    return _reflected(a, taus, np.broadcast_to(one, aval.shape), False)
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
@@ -116,19 +116,19 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
 
 
 def _square(x: Any, what: str) -> Any:
-    kind = type_of(content(x))
-    if kind.ndim < 2 or kind.shape[-1] != kind.shape[-2]:
-        raise ValueError(located(f"{what}: matrices have to be square, not of shape {kind.shape}"))
-    return kind
+    aval = type_of(content(x))
+    if aval.ndim < 2 or aval.shape[-1] != aval.shape[-2]:
+        raise ValueError(located(f"{what}: matrices have to be square, not of shape {aval.shape}"))
+    return aval
 
 
 def _called(f: Callable[..., Any], x: Any, *shapes: tuple[int, ...], kinds: Any = None) -> Any:
     """What LAPACK gives for each matrix of a stack; it has no derivative."""
-    kind = type_of(content(x))
-    kinds = [kind.dtype] * len(shapes) if kinds is None else kinds
+    aval = type_of(content(x))
+    kinds = [aval.dtype] * len(shapes) if kinds is None else kinds
     each = lambda v: np.vectorize(f, signature=f"(n,n)->{_signature(shapes)}")(v)
     found = tuple(
-        ShapeDtypeStruct((*kind.shape[:-2], *s), t) for s, t in zip(shapes, kinds, strict=True)
+        ShapeDtypeStruct((*aval.shape[:-2], *s), t) for s, t in zip(shapes, kinds, strict=True)
     )
     return pure_callback(each, found, x, vmap_method="expand_dims")
 

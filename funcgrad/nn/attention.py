@@ -99,8 +99,8 @@ def dot_product_attention(
     ):
         seen = part if seen is None else fnp.logical_and(seen, part)
     if seen is not None:
-        kind = type_of(operand(products)).dtype
-        least = -0.7 * float(min(np.finfo(kind).max, np.finfo(np.float32).max))
+        dtype = type_of(operand(products)).dtype
+        least = -0.7 * float(min(np.finfo(dtype).max, np.finfo(np.float32).max))
         products = fnp.where(seen, products, least)
     weights = soft.softmax(operand(products))
     found = fnp.reshape(fnp.einsum("bgets,bsgh->btgeh", weights, v), (b, t, n, h))

@@ -40,6 +40,7 @@ from funcgrad.ops.reduction import (
     ROWS,
     Axes,
     Axis,
+    broadcast_along,
     extent,
     given_dtype,
     given_number,
@@ -50,7 +51,6 @@ from funcgrad.ops.reduction import (
     operands,
     reduced,
     shift,
-    spread,
     standard_samples,
     with_samples,
 )
@@ -84,7 +84,7 @@ def graded(
 
     def vjp(g: Any, y: Any, x: Any, *mask: Any, needs: Any, **params: Any) -> list[Any]:
         aval = type_of(x)
-        c = weighted(spread(g, aval.shape, params["axes"]), y, x, mask, params)
+        c = weighted(broadcast_along(g, aval.shape, params["axes"]), y, x, mask, params)
         return [cast(c, aval.dtype), *(None for _ in mask)]
 
     made = explicit(

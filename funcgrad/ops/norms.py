@@ -34,7 +34,7 @@ from funcgrad.ops.equal_values import coincide
 from funcgrad.ops.matrices import as_float, column, drop, real_dtype
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.nonlinear_reductions import min as min_
-from funcgrad.ops.reduction import normalize_axes, spread
+from funcgrad.ops.reduction import broadcast_along, normalize_axes
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import reshape, transpose
 from funcgrad.ops.singular import SVD, values_pulled
@@ -72,7 +72,7 @@ def _direction(x: Array) -> Array:
 def _norm_vjp(g: Any, y: Any, x: Any, *, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:
     shape = type_of(x).shape
     where_ = _all_axes(axes, shape)
-    g, y = spread(g, shape, where_), spread(y, shape, where_)
+    g, y = broadcast_along(g, shape, where_), broadcast_along(y, shape, where_)
     if ord in (None, "fro", "f") or (ord == 2 and len(where_) == 1):
         none = equal(y, 0)
         d = divide(conjugate(x), where(none, 1.0, y))

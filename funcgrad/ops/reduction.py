@@ -59,7 +59,7 @@ def left(shape: tuple[int, ...], axes: Axes, keepdims: bool) -> tuple[int, ...]:
     return kept(shape, axes) if keepdims else tuple(n for a, n in enumerate(shape) if a not in axes)
 
 
-def spread(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
+def broadcast_along(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
     """The result of a reduction, repeated along the axes that it reduced."""
     if len(axes) < len(shape):
         g = reshape(g, kept(shape, axes))

@@ -24,6 +24,7 @@ from funcgrad.ops.reduction import (
     Axes,
     Axis,
     align,
+    broadcast_along,
     extent,
     given_dtype,
     kept,
@@ -32,7 +33,6 @@ from funcgrad.ops.reduction import (
     operands,
     reduced,
     shift,
-    spread,
     standard_samples,
     with_samples,
 )
@@ -55,7 +55,7 @@ def _sum(x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any) -> Any:
 
 
 def _sum_transpose(g: Any, x: ArrayType, *mask: Any, axes: Axes, **_: Any) -> Any:
-    c = spread(g, x.shape, axes)
+    c = broadcast_along(g, x.shape, axes)
     return cast(where(mask[0], c, 0.0) if mask else c, x.dtype)
 
 

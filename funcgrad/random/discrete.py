@@ -56,12 +56,12 @@ def bernoulli(key: Source, p: Any = 0.5, shape: Shape = None, mode: str = "low")
     if mode not in ("low", "high"):
         raise ValueError(located(f"bernoulli: the mode is 'low' or 'high', not {mode!r}"))
     shape = broadcast_shape(shape, "bernoulli", p)
-    kind = type_of(operand(p)).dtype
-    kind = kind if kind.kind == "f" else FLOAT
+    dtype = type_of(operand(p)).dtype
+    dtype = dtype if dtype.kind == "f" else FLOAT
     if mode == "low":
-        return uniform(key, shape, kind) < p
-    first, second = uniform(key, (2, *shape), kind)
-    return second * 2.0 ** -np.finfo(kind).nmant < p - first
+        return uniform(key, shape, dtype) < p
+    first, second = uniform(key, (2, *shape), dtype)
+    return second * 2.0 ** -np.finfo(dtype).nmant < p - first
 
 
 def randint(key: Source, shape: Shape, minval: Any, maxval: Any, dtype: Any = None) -> Array:

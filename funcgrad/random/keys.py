@@ -193,12 +193,12 @@ def _seed(seed: Any) -> Array:
         n = int(seed) % 2**64
         return np.array([n >> 32, n & 0xFFFFFFFF], np.uint32)
     x = as_array(seed)
-    kind = type_of(x)
-    if kind.dtype.kind not in "iu" or kind.shape:
-        raise TypeError(located(f"a seed is one integer, not {kind}"))
+    aval = type_of(x)
+    if aval.dtype.kind not in "iu" or aval.shape:
+        raise TypeError(located(f"a seed is one integer, not {aval}"))
     wide = fnp.astype(x, np.uint64)
     words = [fnp.right_shift(wide, np.uint64(32)), fnp.bitwise_and(wide, np.uint64(0xFFFFFFFF))]
-    if kind.dtype.itemsize <= 4:
+    if aval.dtype.itemsize <= 4:
         words[0] = fnp.zeros((), np.uint64)
     return fnp.astype(fnp.stack(words), np.uint32)
 
@@ -256,12 +256,12 @@ Source = Any  # a key, or a generator of NumPy
 def words_of(key: Source, what: str, consumed: bool = True) -> tuple[Array, Array]:
     """The two words of one key; what NumPy's generators draw makes a key, too."""
     data = _data(key, what, consumed)
-    kind = type_of(operand(data))
-    if kind.shape != (2,):
+    aval = type_of(operand(data))
+    if aval.shape != (2,):
         raise ValueError(
             located(
                 f"random.{what} takes a single key, not an array of keys of shape "
-                f"{kind.shape[:-1]}; map over them with vmap"
+                f"{aval.shape[:-1]}; map over them with vmap"
             )
         )
     return operand(data[0]), operand(data[1])
@@ -277,12 +277,12 @@ def _data(key: Source, what: str, consumed: bool) -> Any:
     if isinstance(key, np.random.RandomState) or key is np.random:
         return key.randint(0, 2**32, 2, np.uint32)
     x = operand(key)
-    kind = type_of(x)
-    if kind.dtype != np.uint32 or kind.shape[-1:] != (2,):
+    aval = type_of(x)
+    if aval.dtype != np.uint32 or aval.shape[-1:] != (2,):
         raise TypeError(
             located(
                 f"random.{what} takes a key (random.key(seed)), a numpy.random.Generator or "
-                f"numpy.random first, not {kind}"
+                f"numpy.random first, not {aval}"
             )
         )
     return x

@@ -135,13 +135,13 @@ def _wide(x: Any) -> Any:
 
 
 def random_like(x: Any, rng: np.random.Generator) -> Any:
-    kind = type_of(operand(x))
-    if not is_inexact(kind.dtype):
-        return np.zeros(kind.shape)
-    t = rng.uniform(-1, 1, kind.shape)
-    if kind.dtype.kind == "c":
-        t = t + 1j * rng.uniform(-1, 1, kind.shape)
-    return np.asarray(t).astype(kind.dtype)[()]
+    aval = type_of(operand(x))
+    if not is_inexact(aval.dtype):
+        return np.zeros(aval.shape)
+    t = rng.uniform(-1, 1, aval.shape)
+    if aval.dtype.kind == "c":
+        t = t + 1j * rng.uniform(-1, 1, aval.shape)
+    return np.asarray(t).astype(aval.dtype)[()]
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

@@ -198,7 +198,7 @@ class Batch(Trace):
         batched = [isinstance(a, Tracer) and a.owner is self for a in args]
         return [a.value if b else a for a, b in zip(args, batched, strict=True)], batched
 
-    def spread(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+    def batch(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Apply the batching rule: the default action."""
         xs, batched = self.split(args)
         y = prim.batch(self.size, xs, batched, params)

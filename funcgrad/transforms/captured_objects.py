@@ -42,7 +42,7 @@ HEAP_TYPE = 1 << 9  # the flag of classes that Python code makes
 
 def visit_content(walk: Walk, x: Any, path: Path) -> None:
     """The numbers and labels of a table or a tensor, which are taken out anew on every call."""
-    walk.watched = False
+    walk.guarded = False
     walk.add(type(x), path)
     if _is_lazy(x):
         visit_instance(walk, x, path)
@@ -167,7 +167,7 @@ def visit_instance(walk: Walk, x: Any, path: Path) -> None:
     whole = any(map(_has_hidden_code, cls.__mro__))
     if isinstance(own, dict):
         if isinstance(x, threading.local):
-            walk.watched = False  # each thread has another dictionary
+            walk.guarded = False  # each thread has another dictionary
         walk.saw(Attribute(x, "__dict__", own), path)
         walk.hold(x, "object", own, path, whole)
     slots = _slots(cls)

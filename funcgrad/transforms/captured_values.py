@@ -80,7 +80,7 @@ def visit_array(walk: Walk, x: np.ndarray[Any, Any], path: Path) -> None:
 
 
 def visit_operand(walk: Walk, x: Operand, path: Path) -> None:
-    walk.watched = False
+    walk.guarded = False
     walk.add(type(x), path)
     inner = x.content()
     if isinstance(inner, Tracer):

@@ -33,7 +33,7 @@ __all__ = [
     "reached_by",
     "reaches_traced",
     "sources_of",
-    "watches_of",
+    "guards_of",
 ]
 
 COPIED = 64 * 1024  # bytes, up to which a captured array is compared with a copy
@@ -74,10 +74,10 @@ class Captures(Walk):
             self.read.append((x, type_of(x), known))
             self.add(known, (*path, "content"))
 
-    def watches(self) -> list[Guard]:
-        found = super().watches()
+    def guards(self) -> list[Guard]:
+        found = super().guards()
         for x, _, known in self.read:
-            found += watches_of(x, known)
+            found += guards_of(x, known)
         return found
 
     def changed(self) -> list[np.ndarray[Any, Any]]:
@@ -85,7 +85,7 @@ class Captures(Walk):
         return [x for x, aval, known in self.read if type_of(x) != aval or content(x) != known]
 
 
-def watches_of(x: np.ndarray[Any, Any], known: bytes) -> list[Guard]:
+def guards_of(x: np.ndarray[Any, Any], known: bytes) -> list[Guard]:
     """An array has to keep its content; one that nobody can write into is not read for that."""
     if x.flags.c_contiguous:
         if is_frozen(x):

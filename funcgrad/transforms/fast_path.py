@@ -154,7 +154,7 @@ class Quick:
         """Remember what to run for arguments like these."""
         leaves: list[Any] = []
         key = self.key(args, kwargs, leaves)
-        if key is None or not captures.watched or captures.traced:
+        if key is None or not captures.guarded or captures.traced:
             return
         if key in self.entries and self.changes_often(key, run, captures):
             return
@@ -169,8 +169,8 @@ class Quick:
             key = (key, lies)
             # native entry points take arrays in C order, and scalars for arrays without axes
             native = all(x == "C" and leaves[k].ndim for k, x in zip(asked, lies, strict=True))
-        watches = [*captures.watches(), *_settings()]
-        unchanged = guard_check(watches)
+        guards = [*captures.guards(), *_settings()]
+        unchanged = guard_check(guards)
         self.entries[key] = Entry(run, unchanged, tuple(captured), _builder(out, run.shared))
         if self.static.any and objects(self.static.divide(args, kwargs)[0]):
             return  # which are watched for this entry alone
@@ -180,7 +180,7 @@ class Quick:
         if program is None:
             return
         if self.native_unchanged is None or not self.native_unchanged():
-            self.native, self.native_unchanged = native_entry(watches), unchanged
+            self.native, self.native_unchanged = native_entry(guards), unchanged
         self.native.add(program)
         self.call = self.native.call
 

@@ -119,7 +119,7 @@ def _stage_once(
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
         definition.append(out)
         graph, consts = finish(trace, variables, outputs)
-        hoisted = {v: a for v, _, a in trace.constants.values()}
+        arrays = {v: a for v, _, a in trace.constants.values()}
         asked = tuple(k for k, v in enumerate(variables) if v in trace.asked)
     changed = set(map(id, captures.changed()))
     position = {id(x): i for i, x in enumerate(captures.arrays)}
@@ -127,10 +127,10 @@ def _stage_once(
     fixed: list[tuple[Var, Any]] = []
     reusable = not consts and not deferring.changed
     for v, array in graph.constants:
-        where = position.get(id(hoisted[v]))
+        where = position.get(id(arrays[v]))
         if where is None:
             fixed.append((v, array))
-        elif id(hoisted[v]) in changed:  # a workspace: what it held when it was used
+        elif id(arrays[v]) in changed:  # a workspace: what it held when it was used
             fixed.append((v, array))
             reusable = False
         elif not holds(captures.arrays[where], array):  # it was another one for a while

@@ -86,8 +86,8 @@ class PartTracer(Tracer):
         """The value with the number 0 where an element is absent."""
         if self.clean:
             return self.value
-        kind = type_of(self.value).dtype
-        nothing: Any = 0.0 if is_inexact(kind) else kind.type(0)  # truths stay truths
+        dtype = type_of(self.value).dtype
+        nothing: Any = 0.0 if is_inexact(dtype) else dtype.type(0)  # truths stay truths
         return where(_known(self.mask), self.value, nothing)
 
 

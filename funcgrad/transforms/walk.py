@@ -128,7 +128,7 @@ class Walk:
     arrays : list of ndarray
         Each once; `array_paths` say where.
     places : dict
-        What to look at again (`watches`), and where it was found; `watched` is False where
+        What to look at again (`guards`), and where it was found; `guarded` is False where
         something lies that cannot be looked at but by a walk.
     unseen : dict
         What cannot be followed, and where.
@@ -148,7 +148,7 @@ class Walk:
         self.generators: list[Any] = []
         self.unseen: dict[str, None] = {}
         self.traced = False  # whether a traced value was found
-        self.watched = True
+        self.guarded = True
         self.computed = False  # whether names of attributes are computed
         self.places: dict[Hashable, tuple[Guard, Path]] = {}
         self.seen: dict[int, tuple[int, Any]] = {}  # the things keep their identities
@@ -310,7 +310,7 @@ class Walk:
             self.saw(holder.guard(name, holder.own[name]), (*holder.path, name))
             self.add(Itself(holder.own[name]), (*holder.path, name))
 
-    def watches(self) -> list[Guard]:
+    def guards(self) -> list[Guard]:
         """All that has to hold for this to be what the function brings along."""
         return [*(place for place, _ in self.places.values()), *self.absent]
 

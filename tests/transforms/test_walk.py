@@ -300,7 +300,7 @@ class Namespace:
 
 def test_computed_names_are_looked_at_without_python():
     names = Namespace(np)
-    guards = capture(functools.partial(lambda m, x: m.double(x), names)).watches()
+    guards = capture(functools.partial(lambda m, x: m.double(x), names)).guards()
     assert not any(isinstance(g, Look) for g in guards)
     step = fg.jit(lambda x: names.double(x))
     assert step(1.0) == 2.0

@@ -83,14 +83,14 @@ class Reached(Captures):
 
     def unchanged(self) -> bool:
         """Whether all places still hold what they held."""
-        if not self.watched:
+        if not self.guarded:
             return False
         if self.holds is None:
-            watches = self.watches()
+            guards = self.guards()
             if interpreted():
-                self.holds = lambda: all(w.holds() for w in watches)
+                self.holds = lambda: all(g.holds() for g in guards)
             else:
-                self.holds = guard_check(watches)
+                self.holds = guard_check(guards)
         return self.holds()
 
     def containers(self) -> set[int]:
