@@ -26,6 +26,21 @@ again: float = fg.checkpoint(loss)(1.0)
 applied: float = Model().apply(2.0)
 raised: float = Model().power(2.0, 3)
 lines: str = fg.jit(loss).show(1.0)
+pair: tuple[float, float] = fg.jvp(loss, (1.0,), (1.0,))
+with_aux = fg.jvp(lambda x: (x, x), (1.0,), (1.0,), has_aux=True)
+result, pull = fg.vjp(loss, 1.0)
+cotangents: tuple[object, ...] = pull(result)
+there, push = fg.linearize(loss, 1.0)
+moved: float = push(there)
+
+
+@fg.custom_vjp
+def clipped(x: float, most: float = 1.0) -> float:
+    return min(x, most)
+
+
+clipped.defvjp(lambda x, most: (x, None), lambda _, g: (g, None))
+kept: float = clipped(2.0, most=0.5)
 mapped = fg.vmap(fg.grad(loss), in_axes=(0, None))(1.0, 2.0)
 shown = fg.nn.relu(fg.random.normal(fg.random.key(0)))
 
@@ -35,6 +50,9 @@ fg.grad(loss)("text")  # wrong: arg-type
 fg.grad(loss)(1.0, shft=2.0)  # wrong: call-arg
 fg.jit(loss)()  # wrong: call-arg
 fg.hessian(loss)(1.0, 2.0, 3.0)  # wrong: call-arg
+clipped("text")  # wrong: arg-type
+clipped(1.0, least=2.0)  # wrong: call-arg
+fg.jvp(loss, (1.0,), (1.0,))[0].upper()  # wrong: attr-defined
 fg.jit(loss)(1.0).upper()  # wrong: attr-defined
 Model().apply("text")  # wrong: arg-type
 Model().apply(1.0, 2.0)  # wrong: call-arg

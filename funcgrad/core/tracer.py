@@ -254,7 +254,8 @@ class Trace:
                 f"from a shape (x.shape, len(x))\n  at {program_line(error)}"
             ).with_traceback(error.__traceback__) from None
         refused = isinstance(error, TypeError) and _REFUSED.search(str(error))
-        compiled = refused and (failed_in_scipy(error) or (refused["array"] and "what was called"))
+        named = refused and (refused["array"] or refused["fused"])
+        compiled = refused and (failed_in_scipy(error) or (named and "what was called"))
         if compiled:
             raise UnsupportedCallError(
                 f"{compiled} is compiled code, which takes no traced values ({error}), and there "
@@ -371,6 +372,7 @@ _MADE_OBJECTS = "numpy has made Python objects"
 _REFUSED = re.compile(
     r"bytes-like object.*'(View|Cell|Box|\w*Tracer)'|got (View|Cell|Box|\w*Tracer)\)"
     r"|argument \d+ must be numpy.ndarray, not (?P<array>View|Cell|Box|\w*Tracer)"
+    r"|^(?P<fused>No matching signature found)$"  # a function of Cython for several dtypes
 )
 # What NumPy says of ufuncs, casts and linear algebra of object arrays
 _OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute)")

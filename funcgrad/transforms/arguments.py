@@ -87,12 +87,11 @@ def leaves_of(
             path = _path(what, definition, len(out))
             if isinstance(leaf, np.ndarray) or has_own_rules(leaf):
                 raise TreeError(f"{path}: {error}") from error
+            advice = _OF_PROMISES if isinstance(leaf, types.CoroutineType) else _OF_OBJECTS
             raise TreeError(
                 located(
                     f"{path} is {type(leaf).__name__!r}, which is neither an array nor a "
-                    "number; close over it, make it a static field of a dataclass "
-                    "(funcgrad.tree.static), or register its class with "
-                    "funcgrad.tree.register_node"
+                    f"number; {advice}"
                 )
             ) from error
         if differentiable and not is_inexact(dtype := type_of(out[-1]).dtype):
@@ -104,6 +103,16 @@ def leaves_of(
                 )
             )
     return out, definition
+
+
+_OF_OBJECTS = (
+    "close over it, make it a static field of a dataclass (funcgrad.tree.static), or register its "
+    "class with funcgrad.tree.register_node"
+)
+_OF_PROMISES = (
+    "an async function computes when it is awaited, after the transform has ended: await what it "
+    "waits for outside, and transform a plain function of the results"
+)
 
 
 def computed(out: Any, f: Any) -> Any:
@@ -259,10 +268,13 @@ def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) ->
         with contextlib.suppress(OperandError):
             aval = type_of(operand(out))
     if aval is None:
+        advice = "return one number, or use has_aux=True for (value, anything else)"
+        if isinstance(out, types.CoroutineType):
+            advice = _OF_PROMISES
         raise NonScalarOutputError(
             located(
                 f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a {wanted} "
-                "scalar; return one number, or use has_aux=True for (value, anything else)"
+                f"scalar; {advice}"
             )
         )
     if aval.shape != () or aval.dtype.kind != ("c" if holomorphic else "f"):

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, NamedTuple, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from funcgrad.transforms.custom_call import (
 )
 from funcgrad.transforms.guard import Watches, small_copy, verify, watch
 from funcgrad.transforms.results import apart, handed_back
+from funcgrad.transforms.signatures import P, R
 from funcgrad.transforms.transformed import described, named
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp"]
@@ -43,7 +44,7 @@ def _dense(x: Any) -> Any:
     return zeros(x.aval) if isinstance(x, SymbolicZero) else x
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """Shared by both: binding of arguments, static positions, flattening."""
 
     is_transformed = True
@@ -51,7 +52,7 @@ class _Custom:
 
     def __init__(
         self,
-        fun: Function,
+        fun: Callable[P, R],
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -179,7 +180,7 @@ def _numbered(given: Any, count: int, what: str) -> Sequence[Any]:
     return given
 
 
-class custom_vjp(_Custom):
+class custom_vjp(_Custom[P, R]):
     """A function with its own reverse rule.
 
     Parameters
@@ -245,13 +246,14 @@ class custom_vjp(_Custom):
         self.symbolic = symbolic_zeros
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         given = self._arguments(args, kwargs)
         leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
         box: dict[str, Any] = {}
         rule = self._rule(given, definition, box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
-        return handed_back(box["out"], apart(outs, leaves))
+        found: R = handed_back(box["out"], apart(outs, leaves))
+        return found
 
     def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> VjpRule:
         name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
@@ -355,7 +357,7 @@ def _checked(c: Any, aval: ArrayType, what: str) -> Array:
     return broadcast_as(c, aval.shape, aval.dtype)
 
 
-class custom_jvp(_Custom):
+class custom_jvp(_Custom[P, R]):
     """A function with its own forward rule; reverse mode is derived from it.
 
     Parameters
@@ -431,12 +433,13 @@ class custom_jvp(_Custom):
         self.defjvp(rule)
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         given = self._arguments(args, kwargs)
         leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
         box: dict[str, Any] = {}
         outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(given, definition, box)})
-        return handed_back(box["out"], apart(outs, leaves))
+        found: R = handed_back(box["out"], apart(outs, leaves))
+        return found
 
     def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> JvpRule:
         name, jvp = name_of(self.fun), self.rule

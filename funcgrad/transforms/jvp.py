@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
@@ -27,12 +27,22 @@ from funcgrad.transforms.results import (
     with_aux,
     zero_tangent,
 )
+from funcgrad.transforms.signatures import R
 
 __all__ = ["jvp", "moved_along", "pushforward"]
 
 Function = Callable[..., Any]
 
 
+@overload
+def jvp(
+    f: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> Any: ...
 @boundary
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along `tangents`, in forward mode.

@@ -7,7 +7,7 @@ primals alone is computed there and then, so the graph holds the linear part and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary, bounded
@@ -19,6 +19,7 @@ from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.jvp import pushforward
 from funcgrad.transforms.results import handed_back, own
+from funcgrad.transforms.signatures import R
 from funcgrad.transforms.transformed import derived
 
 __all__ = ["linearize"]
@@ -26,6 +27,12 @@ __all__ = ["linearize"]
 Function = Callable[..., Any]
 
 
+@overload
+def linearize(
+    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(f: Function, *primals: Any, has_aux: bool) -> Any: ...
 @boundary
 def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative at `primals` as a linear function of tangents.

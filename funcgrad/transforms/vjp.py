@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from funcgrad.transforms.guard import lock_again
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
+from funcgrad.transforms.signatures import R
 from funcgrad.transforms.transformed import derived
 
 __all__ = ["pullback", "vjp"]
@@ -30,6 +31,12 @@ __all__ = ["pullback", "vjp"]
 Function = Callable[..., Any]
 
 
+@overload
+def vjp(
+    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+@overload
+def vjp(f: Function, *primals: Any, has_aux: bool) -> Any: ...
 @boundary
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `f` and the function that pulls cotangents back.
