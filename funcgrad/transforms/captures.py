@@ -30,9 +30,7 @@ __all__ = [
     "announce",
     "capture",
     "content",
-    "reached_by",
-    "reaches_traced",
-    "sources_of",
+    "walked",
     "guards_of",
 ]
 
@@ -108,40 +106,22 @@ def _is_still(place: Any, known: bytes, frozen: bool, x: np.ndarray[Any, Any]) -
     return (frozen and is_frozen(x)) or content(x) == known
 
 
-def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
-    """Walk over what `f`, and objects that are `given` to it, can reach."""
+def walked(f: Any, given: Sequence[Any] = ()) -> Captures:
+    """The walk over what `f`, and objects that are `given` to it, can reach."""
     found = Captures(package_of(f))
     found.more(f, ())
     for x in given:
         found.more(x, ("a static argument",))
     found.run()
-    found.reads |= not METHODS.isdisjoint(found.names)
-    found.read_arrays()
     return found
 
 
-def sources_of(f: Any) -> tuple[list[Any], bool]:
-    """The generators of random numbers that `f` can reach; whether it uses those of a module."""
-    found = Captures(package_of(f))
-    found.more(f, ())
-    found.run()
-    return found.generators, found.random
-
-
-def reached_by(f: Any) -> tuple[list[np.ndarray[Any, Any]], list[Any]]:
-    """The arrays and the generators of random numbers that `f` can reach."""
-    found = Captures(package_of(f))
-    found.more(f, ())
-    found.run()
-    return found.arrays, found.generators
-
-
-def reaches_traced(f: Any) -> bool:
-    """Whether a traced value is among what `f` can reach."""
-    found = Captures(package_of(f))
-    found.more(f, ())
-    found.run()
-    return found.traced
+def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
+    """The same, with the content of the arrays as a part of the key."""
+    found = walked(f, given)
+    found.reads |= not METHODS.isdisjoint(found.names)
+    found.read_arrays()
+    return found
 
 
 def announce(name: str, unseen: Iterable[str], said: set[str]) -> None:

@@ -17,7 +17,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["CALL", "GLOBAL", "OUTER", "Chain", "Handed", "handed_over", "instructions_of"]
+__all__ = ["GLOBAL", "OUTER", "Chain", "Handed", "arguments_of", "handed_over", "instructions_of"]
 
 CALL = "CALL" if sys.version_info >= (3, 12) else "PRECALL"  # with the arguments on the stack
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL")
@@ -95,10 +95,10 @@ def _at(steps: Steps, k: int) -> Iterator[Handed]:
     begin = k + 1
     while begin < len(steps) and steps[begin].opname == "PUSH_NULL":
         begin += 1
-    end = _end_of_first(steps, begin)
-    if callee is not None and end is not None:
+    given = arguments_of(steps, begin)
+    if callee is not None and given:
         where = step.positions.lineno if step.positions else None
-        yield Handed(callee, begin, end, where or 0)
+        yield Handed(callee, begin, given[0].stop, where or 0)
 
 
 def _chain(steps: Steps) -> Chain | None:
@@ -109,25 +109,27 @@ def _chain(steps: Steps) -> Chain | None:
     return Chain(head.argval, head.opname in GLOBAL, tuple(s.argval for s in rest))
 
 
-def _end_of_first(steps: Steps, begin: int) -> int | None:
-    """Where the first argument of a call ends, which begins there; None where that is not plain.
+def arguments_of(steps: Steps, begin: int) -> list[range]:
+    """The instructions of each argument of a call, the first of which begins there; of keywords,
+    the names are one more. Nothing where that is not plain.
 
     It goes along the instructions as the arguments are put on the stack, up to the call.
     """
-    depth, end = 0, begin
+    depth, ends = 0, {0: begin}
     for k in range(begin, len(steps)):
         i = steps[k]
         named = i.opname == "CALL_KW"  # with the names on the stack
-        if (i.opname == CALL or named) and depth == i.argval + named and depth > 0:
-            return end
+        if (i.opname == CALL or named) and depth == i.argval + named:
+            if not all(n in ends for n in range(depth)):
+                break
+            return [range(ends[n], ends[n + 1]) for n in range(depth)]
         if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs or i.opname.startswith("RETURN"):
-            return None
+            break
         depth += dis.stack_effect(i.opcode, i.arg if i.opcode >= dis.HAVE_ARGUMENT else None)
-        if depth <= 0:
-            return None
-        if depth == 1:
-            end = k + 1
-    return None
+        if depth < 0 or (depth == 0 and len(ends) > 1):
+            break
+        ends[depth] = k + 1
+    return []
 
 
 def _written(handed: Handed, steps: Steps, others: list[Handed]) -> Handed | None:

@@ -17,7 +17,7 @@ from funcgrad.errors import AbstractValueError, NotDifferentiableError, TreeErro
 from funcgrad.ops.arithmetic import negative, subtract
 from funcgrad.transforms.abstract import ShapeDtypeStruct
 from funcgrad.transforms.arguments import name_of
-from funcgrad.transforms.captures import reaches_traced
+from funcgrad.transforms.captures import walked
 from funcgrad.transforms.closures import Converted, converted
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.jvp import jvp
@@ -159,7 +159,7 @@ def _open(made: Function, given: Function, kinds: tuple[Any, ...]) -> tuple[Func
     A rule would give these no gradient and use them when they are no more, so where there are any
     the function is staged. One that branches on numbers is left as it is.
     """
-    if not reaches_traced(given):
+    if not walked(given).traced:
         return made, []
     try:
         return converted(made, kinds)

@@ -27,7 +27,7 @@ from funcgrad.errors import TreeError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import computed, leaves_of, name_of
-from funcgrad.transforms.captures import reached_by
+from funcgrad.transforms.captures import walked
 from funcgrad.transforms.random_draws import undrawn
 from funcgrad.transforms.results import own_copy
 
@@ -169,12 +169,12 @@ def common_type(one: ArrayType, other: ArrayType, path: str, what: str) -> Array
 @contextlib.contextmanager
 def _nothing_changed(f: Function) -> Iterator[None]:
     """Nobody writes into arrays that `f` can reach, draws for good, or is warned."""
-    arrays, generators = reached_by(f)
+    reached = walked(f)
     locks = Locks()
-    with undrawn(generators), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with undrawn(reached.generators), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            for x in arrays:
+            for x in reached.arrays:
                 locks.hold(None, x)
             yield
         finally:

@@ -20,7 +20,7 @@ from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.raising import may_raise
 from funcgrad.ops.arithmetic import WEAKEN, cast
 from funcgrad.transforms.arguments import leaves_of, name_of
-from funcgrad.transforms.captures import sources_of
+from funcgrad.transforms.captures import walked
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.rolling import rolled
 
@@ -122,7 +122,8 @@ def traced(
     """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
     count = len(types)
     given = types
-    draws = SharedDraws(*sources_of(body.f))
+    reached = walked(body.f)
+    draws = SharedDraws(reached.generators, reached.random)
 
     def step(*xs: Array) -> Any:
         return flat(*body.numbers(xs[:count]), *xs[count:])

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from funcgrad.transforms.effects_in_code import (
-    CALL,
     GLOBAL,
     OUTER,
     Chain,
     Handed,
+    arguments_of,
     handed_over,
     instructions_of,
 )
@@ -221,22 +221,9 @@ class _Reader:
 
 
 def _is_constant_get(steps: list[dis.Instruction], k: int) -> bool:
-    """Whether the name in a call of getattr or hasattr at step `k` is written out.
-
-    It goes along the instructions as the arguments are put on the stack, up to the call; where
-    there is a jump, or anything else that is not plain, the answer is no.
-    """
-    depth, constant = 0, False
-    for i in steps[k + 1 :]:
-        if i.opname == CALL and i.argval == depth:
-            return constant and depth in (2, 3)
-        if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs or i.opname.startswith("RETURN"):
-            return False
-        before = depth
-        arg = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None
-        depth += dis.stack_effect(i.opcode, arg)
-        if before <= 1 < depth:
-            constant = i.opname == "LOAD_CONST" and isinstance(i.argval, str)
-        elif before >= 2 >= depth or depth < 0:
-            constant = False  # something was made of it
-    return False
+    """Whether the name in a call of getattr or hasattr at step `k` is written out."""
+    given = arguments_of(steps, k + 1)
+    if len(given) not in (2, 3) or len(given[1]) != 1:
+        return False
+    name = steps[given[1].start]
+    return name.opname == "LOAD_CONST" and isinstance(name.argval, str)

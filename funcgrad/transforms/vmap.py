@@ -17,7 +17,7 @@ from funcgrad.ops.index import getitem
 from funcgrad.ops.shape import broadcast_to, moveaxis, stack
 from funcgrad.transforms.arguments import integer, is_integer, leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch
-from funcgrad.transforms.captures import sources_of
+from funcgrad.transforms.captures import walked
 from funcgrad.transforms.deferred import applied
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back, untraced
@@ -94,7 +94,8 @@ def vmap(
         draws = None
         if randomness == "error":
             if not sources:
-                sources.append(sources_of(f))
+                reached = walked(f)
+                sources.append((reached.generators, reached.random))
             draws = SharedDraws(*sources[0])
         made, results = call.mapped(size)
         if draws is not None and draws.happened():

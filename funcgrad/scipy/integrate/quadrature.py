@@ -29,7 +29,7 @@ from funcgrad.transforms.api import (
     jacobian,
     pure_callback,
 )
-from funcgrad.transforms.captures import reaches_traced
+from funcgrad.transforms.captures import walked
 from funcgrad.transforms.closures import Converted, converted
 from funcgrad.transforms.custom_call import SymbolicZero
 
@@ -159,7 +159,7 @@ def _reached(func: Any, args: tuple[Any, ...]) -> tuple[Function, list[Any]]:
     def at(x: Any, *_: Any) -> Any:
         return func(x, *args)
 
-    if not reaches_traced(func) and state(args) != TRACED:
+    if not walked(func).traced and state(args) != TRACED:
         return at, []
     try:
         return _of_parts(*converted(at, (_POINT,)))
@@ -198,7 +198,7 @@ def _parts(x: Any, kind: Any) -> tuple[Any, ...]:
 
 
 def _is_plain(func: Any, args: tuple[Any, ...], *others: Any) -> bool:
-    return state((*args, *others)) != TRACED and not reaches_traced(func)
+    return state((*args, *others)) != TRACED and not walked(func).traced
 
 
 @numpy_function(sp.quad, calls=True)
