@@ -23,12 +23,13 @@ from funcgrad.errors import CompilerError, outside
 from funcgrad.kernels import load
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
-from funcgrad.kernels.threads import PARALLEL
 
-__all__ = ["copy_of", "copy_to", "filled", "total_of"]
+__all__ = ["backwards", "copy_of", "copy_to", "filled", "total_of"]
 
 ndarray = np.ndarray
 CHUNK = 1 << 15  # elements
+SHARED = 1 << 16  # elements: with fewer the second thread comes too late
+FEWEST = 1 << 12  # elements from which on native code is faster in one thread, too
 BLOCK = 1 << 12  # elements that are added up at once
 
 
@@ -53,10 +54,22 @@ def filled(shape: tuple[int, ...], number: Any) -> ndarray[Any, Any]:
     return out
 
 
+def backwards(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
+    """The elements of an array without gaps in reverse order; None where one thread does it."""
+    if not _is_shared(x):
+        return None
+    code = _code(x.dtype.name, "backwards")
+    if code is None:
+        return None
+    out = memory.empty(x.shape, x.dtype)
+    _run(code, x, out, x.size, CHUNK)
+    return out
+
+
 def _is_shared(out: ndarray[Any, Any]) -> bool:
     """Whether several threads write `out`."""
     flags = out.flags
-    large = out.size >= PARALLEL and out.dtype in FLOATS
+    large = out.size >= SHARED and out.dtype in FLOATS
     return bool(large and config.threads > 1 and config.kernels and flags.carray)
 
 
@@ -73,7 +86,7 @@ def total_of(x: ndarray[Any, Any]) -> np.float64 | None:
 
     Blocks of 4096 elements are added up in the array's precision, and these sums in double.
     """
-    if x.size < PARALLEL or x.dtype not in FLOATS or not (config.kernels and x.flags.aligned):
+    if x.size < FEWEST or x.dtype not in FLOATS or not (config.kernels and x.flags.aligned):
         return None
     code = _code(x.dtype.name, "add")
     if code is None:
@@ -86,7 +99,11 @@ def total_of(x: ndarray[Any, Any]) -> np.float64 | None:
 def _run(code: Code, x: ndarray[Any, Any], out: ndarray[Any, Any], size: int, grain: int) -> None:
     address = address_of()
     table = array("q", [address(x), address(out), size, grain])
-    pool().run(code.address, table.buffer_info()[0], -(-size // grain))
+    at, chunks = table.buffer_info()[0], -(-size // grain)
+    if size >= SHARED and config.threads > 1:
+        pool().run(code.address, at, chunks)
+    else:
+        code.call(at, 0, chunks, 0)
 
 
 @functools.cache
@@ -101,15 +118,21 @@ def _code(dtype: str, what: str) -> Code | None:
 
 
 def _text(dtype: str, what: str) -> str:
-    """The module: `y` is "copy", one element that `repeat`s, or the sums of chunks, "add"."""
+    """The module: `y` is a "copy", also one that runs "backwards", one element that is to "repeat",
+    or the sums of chunks, "add".
+    """
     from funcgrad.compile.loops import Address, Buffer, Carry, Combine, For, Kernel, Load, Store
     from funcgrad.kernels.nests import integer, printed  # they are needed once for each
 
     where = (("start", 1), ("i", 1))
-    each = For("i", "some", "vector")
+    # processors gather no faster than they read one by one
+    each = For("i", "some", "sequential" if what == "backwards" else "vector")
     before: list[Any] = []
     after: list[Any] = []
-    if what == "repeat":
+    if what == "backwards":
+        before = [integer("end", "sub", "size", "start")]
+        each.body.append(Load("v", dtype, Address("x", (("end", 1), ("i", -1)), -1)))
+    elif what == "repeat":
         before = [Load("v", dtype, Address("x", ()))]
     else:
         each.body.append(Load("v", dtype, Address("x", where)))

@@ -21,7 +21,7 @@ from funcgrad.compile.memory import address_of
 from funcgrad.config import config
 from funcgrad.core import memory
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.kernels.copies import total_of
+from funcgrad.kernels.copies import backwards, total_of
 from funcgrad.kernels.native import Code
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
@@ -35,7 +35,7 @@ from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
 __all__ = [
-    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows",
+    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "add_turning", "pull", "rows",
     "value",
 ]  # fmt: skip
 
@@ -363,6 +363,24 @@ def _running_sum_pull(node: Any, g: Any) -> list[Any] | None:
     out = memory.empty(g.shape, g.dtype)
     rows("running_sum_backward", [g, out])
     return [out]
+
+
+# ------------------------------------------------------------------------------- turning and sums
+
+
+def add_turning(prim: Primitive) -> None:
+    """Let native code turn round all of an array."""
+    VALUES[prim], RULES[prim] = _turned, _turned_pull
+
+
+def _turned(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    (x,) = xs
+    return backwards(x) if type(x) is ndarray and len(params["dims"]) == x.ndim else None
+
+
+def _turned_pull(node: Any, g: Any) -> list[Any] | None:
+    found = _turned(node.prim, (g,), node.params)
+    return None if found is None else [found]
 
 
 def _whole_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:

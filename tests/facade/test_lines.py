@@ -195,3 +195,32 @@ def test_threads_share_rows_and_columns(monkeypatch):
         y.square().sum().backward()
         found.append(y.detach().numpy().tobytes() + leaf.grad.numpy().tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3,), (5000,), (70_001,), (1, 70_000), (300, 301)])
+def test_all_of_an_array_is_turned_round(dtype, shape):
+    source = np.random.default_rng(0)
+    values, g = (source.normal(size=shape).astype(dtype) for _ in range(2))
+    for dims in (tuple(range(len(shape))), (0,)):
+        x = ours.from_numpy(values.copy()).requires_grad_()
+        y = x.flip(dims)
+        y.backward(ours.from_numpy(g))
+        np.testing.assert_array_equal(y.detach().numpy(), np.flip(values, dims))
+        np.testing.assert_array_equal(x.grad.numpy(), np.flip(g, dims))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [4095, 4096, 5000, 70_001, 300_000])
+def test_sums_of_whole_tensors_are_as_near_as_their_blocks(dtype, size):
+    values = np.random.default_rng(size).normal(size=size).astype(dtype)
+    x = ours.from_numpy(values)
+    found, threads = x.sum().item(), funcgrad.config.threads
+    bound = 30 * np.finfo(dtype).eps * np.abs(values).sum(dtype=np.float64)
+    assert abs(found - values.sum(dtype=np.float64)) <= bound
+    try:
+        funcgrad.config.threads = 1
+        assert x.sum().item() == found
+        assert x.clone().requires_grad_().sum().item() == found
+    finally:
+        funcgrad.config.threads = threads

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
+from funcgrad.torch import lines
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.device import contiguous_format
@@ -133,6 +134,7 @@ def _flipped(x: Array, dims: tuple[int, ...]) -> Array:
 
 
 FLIP = Composite("flip", _flipped, linear=True)
+lines.add_turning(FLIP)
 
 
 @operation("fliplr", "input", variants="method")
