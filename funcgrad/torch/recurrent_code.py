@@ -12,20 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm.target import host
 from funcgrad.compile.loops import (
     Accumulate,
     Address,
     Buffer,
-    Carry,
-    Combine,
     For,
     Kernel,
     Store,
 )
 from funcgrad.kernels.native import Code
-from funcgrad.kernels.nests import Nest, chunks, printed
-from funcgrad.kernels.product_nests import FEWER, SUMS
+from funcgrad.kernels.nests import chunks, printed
+from funcgrad.kernels.tiled_nests import TiledNest
 from funcgrad.torch.flat_code import sources_of_facade
 
 __all__ = ["code_of"]
@@ -55,12 +52,10 @@ def code_of(name: str, vectors: int, dtype: str) -> Code:
     return Code.of(cache.written(text, *about, symbols={}))
 
 
-class _Steps(Nest):
+class _Steps(TiledNest):
     def __init__(self, vectors: int, dtype: str) -> None:
         super().__init__(dtype)
-        bits = host().vector_bits
-        self.width = vectors * bits // (64 if dtype == "float64" else 32)
-        self.height = SUMS.get(bits, 12) // vectors
+        self.vectors, self.width = vectors, vectors * self.lanes
 
     # ---------------------------------------------------------------------------- directions
 
@@ -162,35 +157,19 @@ class _Steps(Nest):
 
     def product(self, body: list[Any], x: tuple[str, str], y: tuple[str, str], add: bool) -> None:
         """Rows of `x` times the weights, written to `y` or added to it."""
-        part, panel = self.loop(body, "parts", "sequential")
-        column = self.whole(panel, "mul", part, self.width)
+        _, column, panel = self.panels(body, "parts", self.width)
         begin = self.whole(panel, "mul", column, "terms")
-        left = self.whole(panel, "sub", "columns", column)
-        j, lane = self.many_loops(panel, self.whole(panel, "min", left, self.width), self.width)
-        rows, top = "some", "start"
-        for height in (self.height, *(h for h in FEWER if h < self.height)):
-            tiles = self.whole(lane, "div", rows, height)
-            index, inner = self.loop(lane, tiles, "sequential")
-            row = self.whole(inner, "add", top, self.whole(inner, "mul", index, height))
-            self.tile(inner, row, height, (j, column, begin), x, y, add)
-            rows = self.whole(lane, "rem", rows, height)
-            top = self.whole(lane, "add", top, self.whole(lane, "mul", tiles, height))
+        left = self.some_columns(panel, "columns", column, self.width)
+        j, lane = self.many_loops(panel, left, self.width)
 
-    def tile(
-        self, body: list[Any], row: str, height: int, where: tuple[str, str, str],
-        x: tuple[str, str], y: tuple[str, str], add: bool,
-    ) -> None:  # fmt: skip
-        j, column, begin = where
-        rows = [row, *(self.whole(body, "add", row, r) for r in range(1, height))]
-        k, inner = self.loop(body, "terms", "sequential")
-        loop = body[-1]
-        near = self.load(inner, "panels", (begin, 1), (k, self.width), (j, 1))
-        for r, i in enumerate(rows):
-            loop.carries.append(Carry(f"{k}.{r}", self.dtype, "add"))
-            far = self.load(inner, x[0], (x[1], 1), (i, "terms"), (k, 1))
-            inner.append(Combine(f"{k}.{r}", far, near))
-        for r, i in enumerate(rows):
-            to = Address(y[0], ((y[1], 1), (i, "columns"), (column, 1), (j, 1)))
-            sum_ = f"{k}.{r}"
-            body.append(Accumulate(to, "add", sum_, self.dtype) if add
-                        else Store(to, sum_, self.dtype))  # fmt: skip
+        def put(body: list[Any], row: str, sum_: str) -> None:
+            to = Address(y[0], ((y[1], 1), (row, "columns"), (column, 1), (j, 1)))
+            write = Accumulate(to, "add", sum_, self.dtype) if add else Store(to, sum_, self.dtype)
+            body.append(write)
+
+        self.tiles(
+            lane, "some", "start", self.vectors, "terms",
+            lambda body, k: self.load(body, "panels", (begin, 1), (k, self.width), (j, 1)),
+            lambda body, row, k: self.load(body, x[0], (x[1], 1), (row, "terms"), (k, 1)),
+            put,
+        )  # fmt: skip

@@ -132,3 +132,57 @@ def test_under_vmap_and_compile():
     found = ours.func.vmap(attention)(*stacked)
     ours.testing.assert_close(found[0], attention(q, k, v).detach())
     ours.testing.assert_close(ours.compile(attention)(q, k, v), attention(q, k, v))
+
+
+def of_heads(torch, sizes, dtype, mask):
+    """Means of ragged heads and cotangents of all, between other heads and apart."""
+    examples, heads, queries, keys, size = sizes
+    rng = np.random.default_rng(5)
+
+    def tensor(n):
+        x = torch.tensor(rng.normal(size=(examples, n, heads, size)).astype(dtype))
+        return x.requires_grad_()
+
+    xs = [tensor(n) for n in (queries, keys, keys)]
+    given = None
+    if mask == "booleans":
+        given = rng.random((examples, 1, queries, keys)) > 0.4
+        given[0, 0, 0] = False  # a query without keys
+    elif mask == "keys":
+        given = rng.normal(size=(queries, keys)).astype(dtype)
+        given[:, -1] = -np.inf
+    elif mask == "queries":
+        given = rng.normal(size=(examples, heads, queries, 1)).astype(dtype)
+    given = None if given is None else torch.tensor(given)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    out = attend(*(x.transpose(1, 2) for x in xs), attn_mask=given)
+    grads = torch.autograd.grad(out.square().sum(), xs)
+    (alone,) = torch.autograd.grad(attend(*(x.transpose(1, 2) for x in xs), given).sum(), xs[1])
+    return [x.numpy() for x in (out.detach(), *grads, alone)]
+
+
+@pytest.mark.parametrize("mask", ["none", "booleans", "keys", "queries"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes", [(2, 3, 17, 33, 20), (5, 1, 1, 9, 7), (2, 2, 130, 70, 64), (1, 2, 60, 50, 12)]
+)
+def test_heads_have_the_same_bits_for_any_number_of_threads_and_whatever_is_kept(
+    sizes, dtype, mask, monkeypatch
+):
+    before = ours.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            ours.set_num_threads(threads)
+            found.append(of_heads(ours, sizes, dtype, mask))
+    finally:
+        ours.set_num_threads(before)
+    monkeypatch.setattr(attended, "KEPT", 0)  # weights are computed again, some heads at a time
+    monkeypatch.setattr(attended, "TOGETHER", 1)
+    found.append(of_heads(ours, sizes, dtype, mask))
+    for other in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+    if theirs is not None:
+        eps = np.finfo(dtype).eps
+        for mine, other in zip(found[0], of_heads(theirs, sizes, dtype, mask), strict=True):
+            np.testing.assert_allclose(mine, other, 0, 64 * eps * max(1, np.abs(other).max()))

@@ -1,9 +1,10 @@
 """Attention as one operation: products of queries and keys, their softmax, means of the values.
 
-Raw arrays are attended to some heads at a time, so that what lies between the products of matrices
-stays in the cache. Queries, keys, values and cotangents are read where they lie, between those of
-other heads. Weights that are many are computed again on the way back, by the same operations. It
-imports the facade's native code.
+Several heads of raw arrays that are not large are attended to by one loop nest, see
+`attention_heads`; large ones, or few, some at a time by products of matrices, which have threads,
+so that what lies between these stays in the cache. Queries, keys, values and cotangents are read
+where they lie, between those of other heads. Weights that are many are computed again on the way
+back, by the same operations. It imports the facade's native code.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from funcgrad.ops.product import matmul
 from funcgrad.ops.shape import swap_last
 from funcgrad.ops.softmax import softmax
 from funcgrad.torch import lines
+from funcgrad.torch.attention_heads import in_rows, suits, write_cotangents, write_means
 from funcgrad.torch.composite import Composite, Inside, inside, spread_over
 from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.matrix_products import write_product
@@ -40,7 +42,7 @@ def _attention(*arrays: Array, scale: float) -> Array:
     """Of queries, keys and values, each (batch, heads, places, size), and perhaps a bias."""
     if _is_native(arrays):
         made = _like(arrays[0])
-        _forward(Heads.of(arrays, scale), False, made)
+        _forward(Heads.of(arrays, scale), scale, False, made)
         return made
     q, k, v, *bias = arrays
     factor = math.sqrt(abs(scale))
@@ -65,21 +67,28 @@ Part = tuple[slice, slice]
 
 
 class Heads(NamedTuple):
-    """The operands, of which the queries are scaled, and how many heads are taken at a time."""
+    """The operands, of which the queries are scaled but for a nest; how many heads are taken at a
+    time.
+    """
 
     q: Raw
     k: Raw
     v: Raw
     bias: Raw | None  # of the shape of the weights
     few: int
+    nested: bool
 
     @classmethod
     def of(cls, arrays: Sequence[Raw], scale: float) -> Heads:
         q, k, v, *bias = arrays
         shape = (*q.shape[:3], k.shape[2])
         few = max(1, TOGETHER // (shape[2] * shape[3] * q.itemsize))
-        scaled = np.multiply(q, q.dtype.type(scale), order="C")
-        return cls(scaled, k, v, np.broadcast_to(bias[0], shape) if bias else None, few)
+        nested = suits(shape)
+        if nested:
+            q, k, v = (in_rows(x) for x in (q, k, v))
+        else:
+            q = np.multiply(q, q.dtype.type(scale), order="C")
+        return cls(q, k, v, np.broadcast_to(bias[0], shape) if bias else None, few, nested)
 
     def parts(self) -> Iterator[Part]:
         """The heads that are taken at a time: all of some examples, or some of one."""
@@ -94,12 +103,23 @@ class Heads(NamedTuple):
 
     def rooms(self, count: int) -> Raw:
         """Room for the weights of a part, so many times."""
-        return memory.empty((count, self.few, *self.shape[2:]), self.q.dtype)
+        return memory.empty((count, self.few, *self.kept_shape[2:]), self.q.dtype)
+
+    def some(self, part: Part) -> tuple[Raw, Raw, Raw, Raw | None]:
+        """The operands of some heads."""
+        bias = None if self.bias is None else self.bias[part]
+        return self.q[part], self.k[part], self.v[part], bias
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """That of the weights."""
         return (*self.q.shape[:3], self.k.shape[2])
+
+    @property
+    def kept_shape(self) -> tuple[int, int, int, int]:
+        """The same as it is stored: a nest has a row for each key."""
+        examples, heads, queries, keys = self.shape
+        return (examples, heads, *((keys, queries) if self.nested else (queries, keys)))
 
     def write_weights(self, part: Part, scores: Raw, weights: Raw) -> None:
         """The weights of some heads, given room for the scores."""
@@ -119,11 +139,15 @@ def _of_part(room: Raw, like: Raw) -> Raw:
     return room[: like.shape[0] * like.shape[1]].reshape(*like.shape[:2], *room.shape[1:])
 
 
-def _forward(heads: Heads, recorded: bool, out: Raw) -> Raw | None:
+def _forward(heads: Heads, scale: float, recorded: bool, out: Raw) -> Raw | None:
     """Write the means of all heads into `out`; the weights if they are kept."""
     kept = None
     if recorded and math.prod(heads.shape) * heads.q.itemsize <= KEPT:
-        kept = memory.empty(heads.shape, heads.q.dtype)
+        kept = memory.empty(heads.kept_shape, heads.q.dtype)
+    if heads.nested:
+        for part, weights in _weights(heads, kept):
+            write_means(*heads.some(part), scale, weights, out[part])
+        return kept
     rooms = heads.rooms(2)
     for part in heads.parts():
         means = out[part]
@@ -134,8 +158,27 @@ def _forward(heads: Heads, recorded: bool, out: Raw) -> Raw | None:
     return kept
 
 
+def _weights(heads: Heads, kept: Raw | None) -> Iterator[tuple[Part, Raw]]:
+    """The parts of a nest with their weights: all at once, if these are kept."""
+    if kept is not None:
+        yield (slice(None), slice(None)), kept
+        return
+    (room,) = heads.rooms(1)
+    for part in heads.parts():
+        yield part, _of_part(room, heads.q[part])
+
+
 def _back(heads: Heads, scale: float, kept: Raw | None, g: Raw, found: Mapping[int, Raw]) -> None:
     """Write the cotangents of operands into the arrays of `found`."""
+    if heads.nested:
+        g = in_rows(g)
+        for part, weights in _weights(heads, kept):
+            arrays = heads.some(part)
+            if kept is None:
+                write_means(*arrays, scale, weights, _like(g[part]))
+            cotangents = [found[n][part] if n in found else None for n in range(3)]
+            write_cotangents(g[part], *arrays[:3], scale, weights, cotangents)
+        return
     rooms = heads.rooms(3)
     for part in heads.parts():
         given = g[part]
@@ -193,7 +236,7 @@ def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
         return None
     heads = Heads.of(xs, params["scale"])
     out = _like(xs[0])
-    kept = _forward(heads, True, out)
+    kept = _forward(heads, params["scale"], True, out)
     return out, Attended(xs, params["scale"], heads, kept)
 
 
