@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
-from funcgrad.kernels import memory
+from funcgrad.core import memory
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.products import SHARED, lanes_of, vectors_for
 
