@@ -243,3 +243,12 @@ def test_what_is_not_supported_says_so():
             fg.vjp(f, X)
     with pytest.raises(AttributeError, match="has no attribute 'medfilt'"):
         ours.medfilt
+
+
+def test_spectra_of_single_precision_with_one_segment():
+    x = np.array([0.5, 0.7, 1.2, 0.9, 1.1], np.float32)
+    call = lambda x: sp.periodogram(x, window="hann")[1]
+    value, tangent = fg.jvp(call, (x,), (x,))
+    np.testing.assert_array_equal(value, call(x))
+    assert value.dtype == tangent.dtype == np.float32
+    np.testing.assert_allclose(tangent, 2 * value, rtol=1e-5, atol=1e-7)  # it is quadratic

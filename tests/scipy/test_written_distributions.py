@@ -1,5 +1,7 @@
 """Distributions whose formulas are SciPy's own programs, against differences of values."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.stats as st
@@ -8,13 +10,16 @@ from older import older_may_refuse
 import funcgrad as fg
 from funcgrad.errors import UnsupportedCallError
 from funcgrad.scipy.stats.distributions import record
+from funcgrad.scipy.stats.noncentral import NONCENTRAL
 from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.testing import check_grads
+
+TABLE = {**WRITTEN, **NONCENTRAL}
 
 LEVELS = np.array([0.15, 0.4, 0.7, 0.95])
 METHODS = [
     (name, method)
-    for name in WRITTEN
+    for name in TABLE
     for method in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
     if record(name, method) is not None
 ]
@@ -22,7 +27,7 @@ METHODS = [
 
 def called(name, method, factor=1.0):
     """A method, a place, and the shapes, location and scale; `factor` is that of the shapes."""
-    shapes = (np.float64(s * factor) for s in WRITTEN[name].shapes)
+    shapes = (np.float64(s * factor) for s in TABLE[name].shapes)
     rest = (*shapes, np.float64(0.3), np.float64(1.4))
     dist = getattr(st, name)
     place = LEVELS if method in ("ppf", "isf") else dist.ppf(LEVELS, *rest)
@@ -43,7 +48,7 @@ def test_values_are_scipys_and_derivatives_those_of_the_values(name, method):
 
 
 @older_may_refuse
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", TABLE)
 def test_outside_the_support_and_of_shapes_that_are_not_allowed(name):
     """Values and derivatives are those of a constant, or NaN: never those of the formula."""
     function, (x, *rest) = called(name, "logpdf")
@@ -68,8 +73,18 @@ def test_an_integral_by_quadrature_is_refused_by_name():
         fg.grad(st.norminvgauss.cdf)(0.2, 1.25, 0.5)
 
 
-@pytest.mark.parametrize("name", ["kappa4", "ncx2"])
+@pytest.mark.parametrize("name", ["kappa4", "pearson3"])
 def test_formulas_with_a_branch_for_one_value_of_a_shape_are_refused(name):
     """At that value the branch would have the derivative 0 by the shape."""
     with pytest.raises(UnsupportedCallError, match="has no derivative here"):
         fg.grad(lambda c: getattr(st, name).logpdf(0.5, 2.0, c))(0.0)
+
+
+def test_the_noncentral_chi_square_distribution_is_the_central_one_at_zero():
+    x, k = np.array([0.3, 2.0, 7.0]), 3.2
+    for method in ("pdf", "logpdf", "cdf", "sf"):
+        ours, central = (
+            fg.jacobian(functools.partial(getattr(dist, method), x))(k, *nc)
+            for dist, nc in ((st.ncx2, (0.0,)), (st.chi2, ()))
+        )
+        np.testing.assert_allclose(ours, central, rtol=1e-9)

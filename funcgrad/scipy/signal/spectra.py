@@ -15,7 +15,7 @@ import scipy.signal as sp
 
 import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located, user_line
 from funcgrad.numpy.function_calls import as_array, numpy_function
@@ -168,7 +168,7 @@ def _cross_spectrum(
     first, second = (transformed(z, win, lengths, detrend, onesided) for z in (x, y))
     product = fnp.conj(first) * second * density_of(win, fs, scaling)
     product = product * doubled_between(onesided, lengths[2], type_of(product).shape[-1])
-    return cast(_averaged(product, average), dtype)
+    return cast(operand(_averaged(product, average)), dtype)
 
 
 def _averaged(spectra: Array, average: str) -> Array:

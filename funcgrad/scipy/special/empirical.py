@@ -44,6 +44,12 @@ def _kolmogorov(y: Any) -> Any:
 
 
 kolmogorov: Op = special(sp.kolmogorov, slope_of(_kolmogorov, 0), ranges=[(0.3, 1.8)])
+
+
+def kolmogorov_density(y: Any) -> Any:
+    return negative(slope_of(_kolmogorov, 0)(None, y))
+
+
 kolmogi: Op = special(
     sp.kolmogi, lambda y, _: divide(1.0, slope_of(_kolmogorov, 0)(None, y)), ranges=[(0.1, 0.9)]
 )

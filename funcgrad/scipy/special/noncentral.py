@@ -63,7 +63,7 @@ def _nct(v: Any, mu: Any, t: Any) -> Any:
     there = where(few, ndtr(negative(mu)), 0.0)
     fine = less(step * maximum(absolute(mu), 1.0), 0.6)  # else it steps over the rise of Φ
     found = total((ndtr(t * exp(u) - mu) - there) * density * where(fine, step, math.nan), -1)
-    return found + reshape(there, type_of(found).shape)
+    return found + reshape(there, type_of(there).shape[:-1])
 
 
 def _ends(v: Any, t: Any, few: Any) -> tuple[Any, Any]:
@@ -76,6 +76,12 @@ def _ends(v: Any, t: Any, few: Any) -> tuple[Any, Any]:
 
 
 _BY_DF, _BY_SHIFT, _BY_T = (slope_of(_nct, k) for k in range(3))
+
+
+def nct_density(v: Any, mu: Any, t: Any) -> Any:
+    return _BY_T(None, v, mu, t)
+
+
 nctdtr: Op = special(
     sp.nctdtr, _BY_DF, _BY_SHIFT, _BY_T, ranges=[(2.0, 5.0), (-0.5, 1.5), (-1.0, 2.0)]
 )
@@ -107,13 +113,13 @@ nctdtrinc: Op = special(
 # ------------------------------------------------------------------------ non-central F
 
 
-def _ncf_density(n: Any, d: Any, nc: Any, x: Any) -> Any:
-    """exp(-nc/2) z^(n/2-1) (1-z)^(d/2-1) / B(n/2, d/2) · ₁F₁((n+d)/2; n/2; nc z/2) dz/dx."""
+def ncf_log_density(n: Any, d: Any, nc: Any, x: Any) -> Any:
+    """log(exp(-nc/2) z^(n/2-1) (1-z)^(d/2-1) / B(n/2, d/2) · ₁F₁((n+d)/2; n/2; nc z/2) dz/dx)."""
     whole = d + n * x
     z, rest = divide(n * x, whole), divide(d, whole)
     low, high = xlogy(0.5 * n - 1.0, z), xlogy(0.5 * d - 1.0, rest)
     mixture = hyp1f1(0.5 * (n + d), 0.5 * n, 0.5 * nc * z)
-    return mixture * exp(low + high - betaln(0.5 * n, 0.5 * d) - 0.5 * nc) * n * d / square(whole)
+    return log(mixture * n * d / square(whole)) + low + high - betaln(0.5 * n, 0.5 * d) - 0.5 * nc
 
 
 def _ncf_shift(y: Any, n: Any, d: Any, nc: Any, x: Any) -> Any:
@@ -129,7 +135,7 @@ _NCF = (
     _by_freedom(0),
     _by_freedom(1),
     _ncf_shift,
-    lambda _, n, d, nc, x: _ncf_density(n, d, nc, x),
+    lambda _, n, d, nc, x: exp(ncf_log_density(n, d, nc, x)),
 )
 ncfdtr: Op = special(
     sp.ncfdtr, *_NCF, ranges=[(3.0, 5.0), (4.0, 6.0), (0.5, 1.5), (0.5, 2.0)], smooth=False

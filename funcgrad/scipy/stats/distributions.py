@@ -44,6 +44,7 @@ from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.special.define import fixed
 from funcgrad.scipy.stats.discrete import DISCRETE
 from funcgrad.scipy.stats.families import FAMILIES, Family
+from funcgrad.scipy.stats.noncentral import NONCENTRAL
 from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
@@ -51,7 +52,7 @@ from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
-ROWS: dict[str, Family] = {**FAMILIES, **WRITTEN, **DISCRETE}
+ROWS: dict[str, Family] = {**FAMILIES, **NONCENTRAL, **WRITTEN, **DISCRETE}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")

@@ -584,4 +584,12 @@ FAMILIES: dict[str, Family] = {
         shapes=(0.3,),
     ),
 }
+FAMILIES["gibrat"] = Family(  # the log-normal one of the shape 1
+    lambda y: FAMILIES["lognorm"].logpdf(y, 1.0),
+    cdf=lambda y: ndtr(log(y)),
+    sf=lambda y: ndtr(-log(y)),
+    logcdf=lambda y: log_ndtr(log(y)),
+    logsf=lambda y: log_ndtr(-log(y)),
+    **POSITIVE,
+)
 FAMILIES["erlang"], FAMILIES["reciprocal"] = FAMILIES["gamma"], FAMILIES["loguniform"]
