@@ -260,7 +260,7 @@ class _Writer:
         if node is None:
             return
         parents = tuple(None if k is None else self.tensors[k].node for k in self.places)
-        if type(node).__base__ is not GradNode or node.source is not None:
+        if node.hot or not isinstance(node, GradNode) or node.source is not None:
             raise Unsuitable
         if node.extra is not None or node.prim is not self.prim or node.parents != parents:
             raise Unsuitable
