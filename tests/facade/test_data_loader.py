@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -417,3 +418,41 @@ def test_a_child_of_fork_leaves_the_workers_to_its_parent():
     os.waitpid(child, 0)
     found += batches
     assert [x.tolist() for (x,) in found] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+class Refusing(ours.utils.data.Dataset):
+    """Raises an error whose class lies in a function, which no process can be sent."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        class TwoReasonsError(Exception):
+            def __init__(self, one, other):
+                super().__init__(one, other)
+
+        if i == 5:
+            raise TwoReasonsError("blue", "heavy")
+        return i
+
+
+def test_an_error_whose_class_cannot_be_sent_keeps_its_name_and_traceback():
+    with pytest.raises(RuntimeError) as caught:
+        list(ours.utils.data.DataLoader(Refusing(), 2, num_workers=2))
+    text = str(caught.value)
+    assert text.startswith("Caught TwoReasonsError in DataLoader worker process 0.\nOriginal ")
+    assert 'raise TwoReasonsError("blue", "heavy")' in text
+
+
+def test_persistent_workers_end_with_their_loader_and_not_with_the_next_collection():
+    gc.collect()
+    gc.disable()
+    try:
+        loader = ours.utils.data.DataLoader(range(6), 2, num_workers=2, persistent_workers=True)
+        assert [list(x) for x in loader] == [list(x) for x in loader]
+        workers = [w.process for w in loader._reading.workers._workers]
+        assert all(w.is_alive() for w in workers)
+        del loader
+        assert not any(w.is_alive() for w in workers)
+    finally:
+        gc.enable()

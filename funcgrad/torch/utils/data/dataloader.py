@@ -269,7 +269,7 @@ class DataLoader:
         if self._reading is None:
             self._reading = ReadingByWorkers(self)
         else:
-            self._reading.restart()
+            self._reading.restart(self.reported_length)
         return self._reading
 
     def __len__(self) -> int:

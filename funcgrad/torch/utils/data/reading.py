@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import warnings
 from collections.abc import Iterator
@@ -93,7 +94,8 @@ class ReadingByWorkers(Reading):
     """Read by processes, `prefetch_factor` batches ahead for each, and given out in order."""
 
     def __init__(self, loader: DataLoader) -> None:
-        super().__init__(loader)
+        # a loader keeps its persistent workers: were it held by them, neither would end by itself
+        super().__init__(copy.copy(loader) if loader.persistent_workers else loader)
         jobs = [
             Job(
                 loader.dataset, loader.is_batched, loader.collate_fn, loader.drop_last,
@@ -105,8 +107,9 @@ class ReadingByWorkers(Reading):
         self.epoch = 0
         self._fill()
 
-    def restart(self) -> None:
+    def restart(self, reported_length: int | None) -> None:
         """Another epoch with the same processes; answers of the one before are passed over."""
+        self.loader.reported_length = reported_length
         self.begin()
         self.epoch += 1
         for i in range(self.loader.num_workers):

@@ -91,10 +91,14 @@ class Failure:
     """What was raised in a worker: its class and its traceback as text, which can be sent."""
 
     def __init__(self, error: BaseException, worker_id: int) -> None:
-        self.kind = type(error)
+        self.kind: type[BaseException] = type(error)
         text = "".join(traceback.format_exception(error))
         name = self.kind.__name__
         self.text = f"Caught {name} in DataLoader worker process {worker_id}.\nOriginal {text}"
+        try:
+            pickle.dumps(self.kind)
+        except Exception:  # a class within a function: the text says what it was
+            self.kind = RuntimeError
 
     def error(self) -> BaseException:
         """An error of the same class if one can be made of a text, else a RuntimeError."""
