@@ -138,3 +138,45 @@ def test_losses_take_the_dtypes_that_pytorch_takes(name, first, second):
         assert type(own) is type(theirs)
     else:
         assert own == theirs
+
+
+KNOWING = {  # gradients that are made of the operand, too, though they do not bend with it
+    "adaptive_avg_pool2d": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, (2, 3)),
+    "adaptive_avg_pool2d of one": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 1),
+    "adaptive_avg_pool1d": lambda t, x: t.nn.functional.adaptive_avg_pool1d(x[0], 2),
+    "adaptive_avg_pool1d of one": lambda t, x: t.nn.functional.adaptive_avg_pool1d(x[0], 1),
+    "adaptive_max_pool2d": lambda t, x: t.nn.functional.adaptive_max_pool2d(x, 2),
+    "area": lambda t, x: t.nn.functional.interpolate(x, (3, 3), mode="area"),
+    "avg_pool1d": lambda t, x: t.nn.functional.avg_pool1d(x[0], 2),
+    "avg_pool2d": lambda t, x: t.nn.functional.avg_pool2d(x, 2),
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x[0], 2),
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x, 2),
+    "nearest": lambda t, x: t.nn.functional.interpolate(x, (3, 3), mode="nearest"),
+    "reflect": lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect"),
+    "replicate": lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1), mode="replicate"),
+    "circular": lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1), mode="circular"),
+}
+
+
+@pytest.mark.parametrize("name", KNOWING)
+def test_a_gradient_can_be_differentiated_where_pytorchs_can(name):
+    found = []
+    for t in (torch, ours):
+        x = t.arange(32.0).reshape(1, 2, 4, 4).requires_grad_()
+        (g,) = t.autograd.grad(KNOWING[name](t, x).sum(), x, create_graph=True)
+        second = t.autograd.grad(g.sum(), x)[0].tolist() if g.requires_grad else None
+        found.append((g.tolist(), second))
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("name", ["permute", "transpose", "diagonal", "unfold", "as_strided"])
+def test_copies_of_views_are_contiguous(name):
+    given = {
+        "permute": ((2, 0, 1),), "transpose": (0, 2), "diagonal": (0, 0, 2), "unfold": (0, 2, 1),
+        "as_strided": ((3, 2), (1, 4)),
+    }[name]  # fmt: skip
+    made = [
+        getattr(t, f"{name}_copy")(t.arange(24.0).reshape(4, 2, 3), *given) for t in (torch, ours)
+    ]
+    assert made[1].stride() == made[0].stride()
+    assert made[1].tolist() == made[0].tolist()

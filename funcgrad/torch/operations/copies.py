@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.device import contiguous_format
 from funcgrad.torch.operations.complexes import view_as_complex, view_as_real
 
 __all__ = [
@@ -22,8 +23,8 @@ def _copying(name: str, view: Callable[..., Any] | None = None) -> Callable[...,
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         found = (view or getattr(type(input), name))(input, *args, **kwargs)
         if isinstance(found, Tensor):
-            return found.clone()
-        return tuple(x.clone() for x in found)
+            return found.clone(memory_format=contiguous_format)
+        return tuple(x.clone(memory_format=contiguous_format) for x in found)
 
     function.__name__ = function.__qualname__ = f"{name}_copy"
     function.__doc__ = f"What `{name}` shows, in memory of its own."

@@ -20,7 +20,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.pooling import PICKED
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.record import node, operation, refuse
+from funcgrad.torch.operations.record import NodeClass, node, operation, refuse
 from funcgrad.torch.operations.results import laid
 from funcgrad.torch.root import bare
 
@@ -31,17 +31,20 @@ __all__ = [
 ]  # fmt: skip
 
 Sizes = tuple[int, ...]
-SQUEEZED = node("SqueezeBackward1", "", shows=(0,))
-AVG_NODES = {
-    1: SQUEEZED,
-    2: node("AdaptiveAvgPool2D", "self"),
-    3: node("AdaptiveAvgPool3D", "self"),
-}
-MAX_NODES = {
-    1: SQUEEZED,
-    2: node("AdaptiveMaxPool2D", "self", shows=(0,)),
-    3: node("AdaptiveMaxPool3D", "self", shows=(0,)),
-}
+
+
+def _nodes(name: str) -> dict[int, NodeClass]:
+    """By rank; the gradients know of the images, in which they do not bend."""
+    flat, deep = (f"{name}{rank}DBackwardBackward0" for rank in (2, 3))
+    return {
+        1: node("SqueezeBackward1", "", shows=(0,), bends=flat),
+        2: node(f"{name}2D", "self", shows=(0,), bends=flat),
+        3: node(f"{name}3D", "self", shows=(0,), bends=deep),
+    }
+
+
+MEAN_OF_LINE = node("SqueezeBackward1", "", shows=(0,))  # PyTorch takes the mean of one window
+AVG_NODES, MAX_NODES = _nodes("AdaptiveAvgPool"), _nodes("AdaptiveMaxPool")
 
 
 def _sizes(name: str, given: Any, shape: Sizes, rank: int) -> Sizes:
@@ -131,7 +134,8 @@ def _average(rank: int) -> Callable[..., Tensor]:
             whole: Tensor = input.mean(tuple(range(-rank, 0)), keepdim=True)
             return whole
         _check_extents(name, shape_of(x), len(shape_of(x)) - 1 if rank == 3 else rank)
-        out = boxed(computed(MEANS, x, sizes=sizes), AVG_NODES[rank])
+        kind = MEAN_OF_LINE if sizes == (1,) else AVG_NODES[rank]
+        out = boxed(computed(MEANS, x, sizes=sizes), kind)
         return laid(out, "images" if rank > 1 else "lines", input)  # type: ignore[no-any-return]
 
     pool.__name__ = pool.__qualname__ = name

@@ -213,7 +213,7 @@ def pad(
         return boxed(found, node("ConstantPadNd"))
     _check_picked(mode, shape, given)
     name = f"{MODE_NODES[mode]}{len(pairs)}D"
-    bends = f"{name}BackwardBackward0" if len(pairs) == 1 and mode != "circular" else None
+    bends = f"{name}BackwardBackward0" if mode != "circular" else None
     order = None if mode == "circular" else order_of_images(input)
     found = computed(PICKED_PAD, x, widths=widths, mode=MODES[mode], order=order)
     return boxed(found, node(name, bends=bends))

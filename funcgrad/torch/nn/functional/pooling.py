@@ -38,15 +38,20 @@ __all__ = [
 
 Sizes = tuple[int, ...]
 WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
+# the gradients of all know of the images, in which they do not bend
+MAX_2D, MAX_3D, AVG_2D, AVG_3D = (
+    f"{name}BackwardBackward0"
+    for name in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AvgPool2D", "AvgPool3D")
+)
 MAX_NODES = {
-    1: node("SqueezeBackward1", "", shows=(0,)),
-    2: node("MaxPool2DWithIndices", "self", shows=(0,)),
-    3: node("MaxPool3DWithIndices", "self", shows=(0,)),
+    1: node("SqueezeBackward1", "", shows=(0,), bends=MAX_2D),
+    2: node("MaxPool2DWithIndices", "self", shows=(0,), bends=MAX_2D),
+    3: node("MaxPool3DWithIndices", "self", shows=(0,), bends=MAX_3D),
 }
 AVG_NODES = {
-    1: node("SqueezeBackward1", "", shows=(0,)),
-    2: node("AvgPool2D", "self", shows=(0,)),
-    3: node("AvgPool3D", "self", shows=(0,)),
+    1: node("SqueezeBackward1", "", shows=(0,), bends=AVG_2D),
+    2: node("AvgPool2D", "self", shows=(0,), bends=AVG_2D),
+    3: node("AvgPool3D", "self", shows=(0,), bends=AVG_3D),
 }
 
 
