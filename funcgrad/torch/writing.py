@@ -29,6 +29,7 @@ from funcgrad.torch.views import forbidden, move_retained, regenerate, rename
 from funcgrad.transforms.node import LeafNode, TapeTracer, new
 
 __all__ = [
+    "check_memory",
     "check_mode",
     "check_overlap",
     "check_writable",
@@ -51,7 +52,7 @@ def check_writable(x: Tensor) -> None:
         _check_leaf(x, t)
     array = t.value
     if type(array) is np.ndarray and array.size:
-        _check_memory(array)
+        check_memory(array)
 
 
 def _check_traced_leaf(x: Tensor, t: TapeTracer) -> None:
@@ -111,7 +112,7 @@ def _is_dense(x: np.ndarray[Any, Any]) -> bool:
     return True
 
 
-def _check_memory(array: np.ndarray[Any, Any]) -> None:
+def check_memory(array: np.ndarray[Any, Any]) -> None:
     if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "

@@ -180,3 +180,31 @@ def test_copies_of_views_are_contiguous(name):
     ]
     assert made[1].stride() == made[0].stride()
     assert made[1].tolist() == made[0].tolist()
+
+
+REFUSED = {
+    "a fraction as step": lambda t: t.arange(0, 64, 0.5, dtype=t.int64),
+    "an imaginary value": lambda t: t.tensor([1, 2]).masked_fill(t.tensor(True), t.tensor(1j)),
+    "out= of one number": lambda t: t.add(t.ones(3), 1, out=t.empty(1).expand(3)),
+    "out= of one row": lambda t: t.cat([t.ones(2, 5)] * 2, out=t.empty(1, 5).expand(4, 5)),
+    "places of one number": lambda t: t.take(
+        t.arange(6.0), t.tensor([0, 1, 2]), out=t.empty(1).expand(3)
+    ),
+    "a matrix of slopes": lambda t: t.nn.functional.prelu(t.ones(2, 8, 3), t.ones(2, 4)),
+    "ranks of triplets": lambda t: t.nn.functional.triplet_margin_loss(
+        t.ones(3), t.ones(3, 4), t.ones(3, 4)
+    ),
+    "ranks of pairs": lambda t: t.nn.functional.margin_ranking_loss(
+        t.ones(5, 4), t.ones(5, 4), t.ones(5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_pytorch_refuses_is_refused_in_its_words(name):
+    said = []
+    for t in (torch, ours):
+        with pytest.raises((RuntimeError, ValueError)) as caught:
+            REFUSED[name](t)
+        said.append((caught.type.__name__, str(caught.value)[:60]))
+    assert said[1] == said[0]

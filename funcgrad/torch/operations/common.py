@@ -34,7 +34,7 @@ from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.settings import is_warn_always_enabled
 from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.storage import resize
-from funcgrad.torch.writing import check_mode, write
+from funcgrad.torch.writing import check_memory, check_mode, write
 
 __all__ = [
     "axes_of",
@@ -280,6 +280,9 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
             text = RESIZED.format(old=list(out.shape), new=list(result.shape))
             warnings.warn(text, UserWarning, stacklevel=outside())
         resize(out, tuple(result.shape))
+    memory = getattr(out._t, "value", out._t)
+    if type(memory) is np.ndarray:
+        check_memory(memory)
     return write(out, result._t)
 
 

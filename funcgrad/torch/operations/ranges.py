@@ -46,6 +46,8 @@ def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
         )
     if kind.numpy.kind in "iu":
         first, last, by = (int(v) for v in (first, last, by))
+        if not by:  # a fraction is none of the dtype
+            raise ValueError("step must be nonzero")
         return np.arange(first, last, by).astype(kind.numpy)
     count = math.ceil((last - first) / by)
     return (first + by * np.arange(count)).astype(kind.numpy)

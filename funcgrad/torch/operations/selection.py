@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad.core.forms import selecting
 from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import concrete
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.samples import draw
@@ -276,7 +277,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s)."
             )
-        v = a.cast(value.content(), dtype_of(x))
+        given = value.content()
+        if dtype_of(given).kind == "c" and dtype_of(x).kind != "c" and concrete(given):
+            given = number(value.item(), dtype_of(x))  # which refuses an imaginary part
+        v = a.cast(given, dtype_of(x))
         return boxed(computed(_chosen, m, v, x), MASKED_FILL_TENSOR)
     v = number(value, dtype_of(x))
     return boxed(computed(_chosen, m, v, x), MASKED_FILL)

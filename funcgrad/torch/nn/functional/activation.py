@@ -134,6 +134,8 @@ PRELU_NODE = node(
 @requires("""
     input.dtype is weight.dtype: prelu: Type promoting not supported. Got {input.dtype} and
         {weight.dtype}
+    rank(weight) < 2: prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim =
+        {rank(weight)}
     weight.numel() == 1 or rank(input) > 0: Not allow zero-dim input tensor.
     weight.numel() in (1, *shape(input)[1:2]): Mismatch of parameter numbers and input channel
         size. Found parameter numbers = {weight.numel()} and channel size =

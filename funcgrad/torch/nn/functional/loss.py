@@ -131,6 +131,11 @@ def margin_ranking_loss(
 ) -> Tensor:
     """``max(0, -y (x1 - x2) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
     away = by_number(-target * (input1 - input2) + margin, "Add")
     return reduced_tensor(away.clamp_min(0), reduction)
 
@@ -156,6 +161,16 @@ def cosine_embedding_loss(
     return reduced_tensor(loss, reduction)
 
 
+def _check_ranks(*triplet: Tensor) -> None:
+    ranks = [x.dim() for x in triplet]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
+            f"{ranks[2]}D inputs"
+        )
+
+
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -174,6 +189,7 @@ def triplet_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_ranks(anchor, positive, negative)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -222,13 +238,7 @@ def triplet_margin_with_distance_loss(
     reduction = reduction_of(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    ranks = [x.dim() for x in (anchor, positive, negative)]
-    if len(set(ranks)) > 1:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
-            f"{ranks[2]}D inputs"
-        )
+    _check_ranks(anchor, positive, negative)
     from funcgrad.torch.nn.functional.distance import pairwise_distance
 
     distance = pairwise_distance if distance_function is None else distance_function
