@@ -245,7 +245,8 @@ def nan_to_num(
     minus = ops.logical_and(ops.isinf(y), ops.less(y, 0))
     out = ops.where(ops.isnan(y), ops.cast(operand(nan), type_of(y).dtype), y)
     out = ops.where(plus, ops.cast(operand(high), type_of(y).dtype), out)
-    return ops.where(minus, ops.cast(operand(low), type_of(y).dtype), out)
+    out = ops.where(minus, ops.cast(operand(low), type_of(y).dtype), out)
+    return ops.cast(out, type_of(y).dtype)  # the order of its bytes, too
 
 
 @numpy_function(np.isposinf, constant=True)

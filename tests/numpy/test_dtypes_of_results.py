@@ -96,3 +96,10 @@ def test_a_tangent_has_the_dtype_of_its_value(name: str, dtype: type) -> None:
         y, t = run(f, (x,), (x,))
         assert y.dtype == f(x).dtype == t.dtype
         np.testing.assert_array_equal(t, np.where(t == 0, 0, np.broadcast_to(x, t.shape)))
+
+
+def test_nan_to_num_keeps_the_order_of_bytes():
+    x = np.array([1.0, np.nan, np.inf]).astype(">f8")
+    found = fg.vjp(np.nan_to_num, x)[0]
+    assert found.dtype == np.nan_to_num(x).dtype == np.dtype(">f8")
+    np.testing.assert_array_equal(found, np.nan_to_num(x))

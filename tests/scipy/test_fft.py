@@ -95,3 +95,12 @@ def test_errors_are_scipys(name, keywords):
 def test_a_complex_operand_of_a_real_transform_is_an_error():
     with pytest.raises(TypeError, match="x must be a real sequence"):
         fg.vjp(ours.rfft, Z)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_zeros_of_ihfft_have_scipys_sign(kind):
+    x = np.arange(1.0, 5.0).astype(kind)
+    for run in (sp.ihfft, sp.ihfftn):
+        found, wanted = fg.vjp(run, x)[0], run(x)
+        assert found.dtype == wanted.dtype
+        assert found.tobytes() == wanted.tobytes()
