@@ -67,6 +67,8 @@ def _diagonal(x: Array) -> Array:
 
 def _normed(v: Array, t: Array) -> Array:
     """The tangent `t` of the vectors `v` whose norm stays 1 and whose largest component is real."""
+    if not type_of(v).shape[-2]:
+        return t
     length = real(total(multiply(conjugate(v), t), -2, True))
     t = subtract(t, multiply(v, length))
     size = absolute(v)

@@ -157,7 +157,8 @@ def split(g: Array, w: Array, missing: Array) -> Array:
     own = np.eye(type_of(w).shape[-1], dtype=bool)
     gap, rise = subtract(row(w), column(w)), subtract(row(g), column(g))
     same = coincide(gap, w)
-    bound = multiply(float(np.sqrt(np.finfo(type_of(w).dtype).eps)), max_(absolute(g), -1, True))
+    largest = max_(absolute(g), -1, True, initial=0.0)  # of no values, too
+    bound = multiply(float(np.sqrt(np.finfo(type_of(w).dtype).eps)), largest)
     other = where(less_equal(absolute(rise), column(bound)), missing, np.nan)
     return where(own, 0.0, where(same, other, divide(rise, where(same, 1.0, gap))))
 

@@ -208,3 +208,16 @@ def test_what_pytorch_refuses_is_refused_in_its_words(name):
             REFUSED[name](t)
         said.append((caught.type.__name__, str(caught.value)[:60]))
     assert said[1] == said[0]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0)])
+@pytest.mark.parametrize("name", ["svdvals", "eigvalsh", "eigvals"])
+def test_matrices_without_elements_have_second_derivatives(name, shape):
+    found = []
+    for t in (torch, ours):
+        x = t.zeros(shape, dtype=t.float64, requires_grad=True)
+        values = getattr(t.linalg, name)(x)
+        (g,) = t.autograd.grad(values.abs().sum(), x, create_graph=True)
+        (second,) = t.autograd.grad(g.sum(), x)
+        found.append(tuple(second.shape))
+    assert found == [shape, shape]
