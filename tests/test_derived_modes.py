@@ -20,7 +20,7 @@ def ours():
 
 def test_a_record_that_states_both_modes_says_why():
     stated = {p.name: p for p in ours() if p.vjp_rule is not None and p.jvp_stated is not None}
-    assert len(stated) > 10
+    assert len(stated) > 5
     assert [name for name, p in stated.items() if not p.both] == []
     assert [p.name for p in ours() if p.both and p.name not in stated] == []
 

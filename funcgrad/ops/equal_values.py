@@ -8,7 +8,6 @@ tangent diagonal. Where cotangents of vectors meet an equal pair there is none, 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +51,6 @@ from funcgrad.ops.sums import sum as sum_
 __all__ = [
     "KNOWN",
     "NOT_LINEAR",
-    "TELLS_APART",
     "TURNED",
     "VALUES_ALONG",
     "OfValues",
@@ -67,7 +65,6 @@ __all__ = [
 
 NOT_LINEAR = "where values are equal, their derivatives are not linear in the tangent"
 KNOWN = "the vjp is the operation whose own derivative is known where values are equal"
-TELLS_APART = "of a function that tells equal values apart the vjp is NaN, and the jvp is not"
 
 
 def coincide(gap: Array, w: Array) -> Array:
@@ -208,6 +205,7 @@ PULLED_VALUES: Explicit = explicit(
     vjp=_pulled_values_vjp,
     jvp=_pulled_values_jvp,
     both=NOT_LINEAR,
+    linear_in=(0,),
     batch=lambda size, xs, batched, params: bind(PULLED_VALUES, every_lane(size, xs, batched)),
     sample=lambda: [
         Sample((draw((3,)), a, *np.linalg.eigh(a)), smooth=False) for a in (definite(), hermitian())
@@ -230,26 +228,6 @@ def _diagonal(q: Array, t: Array) -> Array:
     return sum_(multiply(real(matmul(matmul(adjoint(q), t), q)), own), -2)
 
 
-def _second(q: Array, w: Array, t: Array, s: Array) -> Array:
-    """The derivative along `s` of the tangent of eigenvalues along `t`, diagonal in q if w_i = w_k.
-
-    It is 2 Re Σ (qᴴtq)_ik (qᴴsq)_ki / (w_i − w_k); that of a pair of equal values is not known, but
-    the sum of both is this one.
-    """
-    x, y = matmul(matmul(adjoint(q), t), q), matmul(matmul(adjoint(q), s), q)
-    gap = subtract(column(w), row(w))
-    over = where(coincide(gap, w), 0.0, divide(2.0, where(coincide(gap, w), 1.0, gap)))
-    return sum_(multiply(over, real(multiply(x, conjugate(y)))), -1)
-
-
-def _moved_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
-    (t, _, w, q), (dt, da) = xs, ts[:2]
-    parts = [] if dt is None else [_diagonal(q, dt)]
-    if da is not None:
-        parts.append(_second(q, w, t, symmetric(da)))
-    return functools.reduce(add, parts) if parts else None  # w and q are functions of a
-
-
 def _moved_values_vjp(g: Any, _y: Any, t: Any, a: Any, w: Any, q: Any) -> Any:
     return _pulled_values_jvp(None, (g, a, w, q), (None, t))
 
@@ -266,8 +244,6 @@ MOVED_VALUES: Explicit = explicit(
         None,
         None,
     ),
-    jvp=_moved_values_jvp,
-    both=TELLS_APART,
     batch=lambda size, xs, batched, params: bind(MOVED_VALUES, every_lane(size, xs, batched)),
     linear_in=(0,),
     sample=lambda: [

@@ -22,7 +22,6 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
     conjugate,
-    divide,
     logical_or,
     multiply,
     negative,
@@ -33,7 +32,6 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.equal_values import (
     KNOWN,
     NOT_LINEAR,
-    TELLS_APART,
     TURNED,
     OfValues,
     coincide,
@@ -144,55 +142,6 @@ def _pulled_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     return conjugate(made)
 
 
-def _outside(t: Array, kept: Array, u: Array, vh: Array, s: Array) -> Array:
-    """What t v has outside of u, over the values."""
-    rest = subtract(matmul(t, adjoint(vh)), matmul(u, kept))
-    return multiply(rest, row(inverse(s, _zero(s))))
-
-
-def _met(x: Array, y: Array) -> Array:
-    return real(multiply(x, conjugate(y)))
-
-
-def _second(a: Array, u: Array, s: Array, vh: Array, t: Array, d: Array) -> Array:
-    """The derivative along `d` of the tangent of values along `t`: `_pulled_jvp` for each value.
-
-    Of a pair of equal values it is not known, but the sum of both is this one.
-    """
-    x, y = (matmul(matmul(adjoint(u), z), adjoint(vh)) for z in (t, d))
-    gap, total = subtract(column(s), row(s)), add(row(s), column(s))
-    same, none = coincide(gap, s), coincide(total, s)
-    if type_of(a).dtype.kind != "c":
-        none = where(np.eye(type_of(s).shape[-1], dtype=bool), False, none)
-    over = where(same, 0.0, divide(2.0, where(same, 1.0, gap)))
-    skew = [multiply(0.5, subtract(z, adjoint(z))) for z in (x, y)]
-    found = sum_(
-        add(
-            multiply(over, _met(symmetric(x), symmetric(y))),
-            multiply(multiply(2.0, inverse(total, none)), _met(*skew)),
-        ),
-        -1,
-    )
-    m, n = type_of(a).shape[-2:]
-    if m > n:
-        rest = subtract(matmul(d, adjoint(vh)), matmul(u, y))
-        found = add(found, sum_(_met(_outside(t, x, u, vh, s), rest), -2))
-    if n > m:
-        rest = subtract(matmul(adjoint(d), u), matmul(adjoint(vh), adjoint(y)))
-        other = _outside(adjoint(t), adjoint(x), adjoint(vh), adjoint(u), s)
-        found = add(found, sum_(_met(other, rest), -2))
-    return found
-
-
-def _moved_jvp(_y: Any, xs: Any, ts: Any) -> Any:
-    (t, a, u, s, vh), (dt, da) = xs, ts[:2]
-    first = None if dt is None else _diagonal(u, dt, vh)
-    if da is None:
-        return first  # the factors are functions of `a`
-    second = _second(a, u, s, vh, t, da)
-    return second if first is None else add(first, second)
-
-
 # The tangent along t of the singular values of a, u s vᴴ, where uᴴ t v is diagonal where values are
 # equal.
 MOVED: Explicit = explicit(
@@ -206,8 +155,6 @@ MOVED: Explicit = explicit(
         None,
         None,
     ),
-    jvp=_moved_jvp,
-    both=TELLS_APART,
     batch=lambda size, xs, batched, params: bind(MOVED, every_lane(size, xs, batched)),
     linear_in=(0,),
     sample=lambda: [
@@ -260,6 +207,7 @@ PULLED: Explicit = explicit(
     vjp=_pulled_vjp,
     jvp=_pulled_jvp,
     both=NOT_LINEAR,
+    linear_in=(0,),
     batch=lambda size, xs, batched, params: bind(PULLED, every_lane(size, xs, batched)),
     sample=lambda: [
         Sample((draw((2,)), a, *np.linalg.svd(a, full_matrices=False)), smooth=False)
