@@ -36,7 +36,7 @@ def in_dtype_of(edge: tuple[Any, int], g: Array) -> Array:
 
     Sums of cotangents are of float32, as all sums of numbers of bfloat16 are.
     """
-    return cast(g, BFLOAT16) if g is not None and _is_narrow_output(*edge) else g
+    return cast(dense(g), BFLOAT16) if g is not None and _is_narrow_output(*edge) else g
 
 
 def _is_narrow_output(node: Any, k: int) -> bool:

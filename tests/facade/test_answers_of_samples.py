@@ -221,3 +221,14 @@ def test_matrices_without_elements_have_second_derivatives(name, shape):
         (second,) = t.autograd.grad(g.sum(), x)
         found.append(tuple(second.shape))
     assert found == [shape, shape]
+
+
+@pytest.mark.parametrize("call", ["narrow", "diff"])
+def test_slices_of_bfloat16_have_gradients_of_their_own(call):
+    found = []
+    for t in (torch, ours):
+        x = t.ones(5, dtype=t.bfloat16, requires_grad=True)
+        y = t.narrow(x, 0, 1, 2) if call == "narrow" else t.diff(x)
+        (g,) = t.autograd.grad(y, x, t.ones_like(y))
+        found.append((str(g.dtype), g.tolist()))
+    assert found[1] == found[0]
