@@ -4,7 +4,8 @@ As `recorders` does for single ufuncs, for any operation that records one node. 
 the graph of the operation, run line by line; the quick backward pass from the graph of its
 derivative. A recipe is made of a call that has just gone the general way, and holds if it gives the
 same values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not
-huge; for large ones a recipe calls the native code (see `flat`, `lines`).
+huge; for large ones a recipe calls the native code (see `flat`, `lines`), for huge ones it makes
+views.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
 from funcgrad.kernels.products import may_multiply
+from funcgrad.kernels.threads import PARALLEL
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.product import MATMUL
 from funcgrad.torch import flat, lines
@@ -173,8 +175,12 @@ class _Writer:
         self.tensors = [x._t for x in tensors]
         # A value without axes may be a scalar, whose memory nobody can write into; the next is not
         self.arrays = [np.asarray(t.value) for t in self.tensors]
-        if type(self.made) is not RootTracer or self.made.kind is None:
+        if type(self.made) is not RootTracer:
             raise Unsuitable
+        if made._link is None and (
+            self.made.kind is None or any(a.size >= PARALLEL for a in self.arrays)
+        ):
+            raise Unsuitable  # of what is huge there are recipes of views alone
         self.node: Any = self.made.node
         self.scope: dict[str, Any] = {
             "modes": modes, "new": new, "seq": seq, "RootTracer": RootTracer, "Tensor": Tensor,

@@ -31,6 +31,8 @@ MOST_NUMBERS = 32  # of a list that is part of what tells a call
 MANY = 1 << 10  # kinds of calls; then all are forgotten
 PLAIN = frozenset((bool, int, str, type(None), type(Ellipsis)))
 BOOL = np.dtype(bool)
+FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
+LARGEST = 1 << 22  # elements: a recipe is checked once with all of them
 INTEGERS = frozenset((np.dtype(np.int64), np.dtype(np.int32)))
 ndarray = np.ndarray
 
@@ -94,8 +96,10 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bo
         if type(t) is not RootTracer or (link is not None and link.seen != t.held_version.so_far):
             return False
         kind = t.kind
-        if kind is None and (kind := kind_of(t.value)) is None:
-            return False
+        if kind is None:
+            kind = kind_of(t.value) or _layout(t.value)
+            if kind is None:
+                return False
         tensors.append(x)
         key.append(kind)
         key.append(t.node is None)
@@ -118,6 +122,13 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bo
     else:
         return False
     return True
+
+
+def _layout(x: Any) -> Hashable:
+    """The kind of a large array of floats, by which its views are known."""
+    if type(x) is ndarray and PARALLEL <= x.size <= LARGEST and x.dtype in FLOATS:
+        return x.dtype.num, x.shape, x.strides
+    return None
 
 
 def _mask(x: Any) -> Hashable:

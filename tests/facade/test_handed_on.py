@@ -119,11 +119,20 @@ def test_what_pytorch_does_not_share_is_not_shared(name: str) -> None:
         assert one._version == 0
 
 
-def test_recipes_hand_on_as_the_first_call_does() -> None:
-    for _ in range(130):
-        x, _, one = pulled(ours, MOVES["view"])
+@pytest.mark.parametrize("size", [6, 300_000])
+@pytest.mark.parametrize("name", ["view", "new axis", "cat"])
+def test_recipes_hand_on_as_the_first_call_does(name: str, size: int) -> None:
+    for k in range(90):
+        x, z, one = pulled(ours, MOVES[name], size)
         x.grad.add_(1)
-        assert one.tolist() == [[2.0]] * 6 and one._version == 1
+        assert one._version == 1 and x.grad[0].item() == 2.0
+        assert one.sum().item() == one.numel() + size
+        y = MOVES[name](ours, x, z)
+        if name != "cat":
+            assert y._base is x and y.shape == one.shape and y.is_contiguous()
+            with ours.no_grad():
+                x.fill_(float(k))
+            assert y.sum().item() == k * size
 
 
 @pytest.mark.parametrize("size", [1, 6, 100_000])
