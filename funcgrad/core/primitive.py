@@ -139,6 +139,7 @@ class Primitive:
     branches = False  # or, by the first of them, `true` or `false`, applied to the others
     chooses = False  # whether its derivative may leave elements absent that were not taken
     gaps = False  # whether its result has zeros in places to which it moves nothing
+    hands_on = False  # whether the cotangents of its operands are views of its result's
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:
         self.name, self.module = name, _defining_module()

@@ -354,3 +354,4 @@ for _prim in (TRANSPOSE, BROADCAST, FLIP):
     _prim.lies = moved
 RESHAPE.lies = reshaped
 CONCATENATE.lies = ordered
+RESHAPE.hands_on = TRANSPOSE.hands_on = CONCATENATE.hands_on = True

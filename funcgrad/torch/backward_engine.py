@@ -13,7 +13,7 @@ from typing import Any
 from funcgrad.core.types import Array
 from funcgrad.torch.gradients import accumulate_grad, accumulating, conjugated, in_dtype_of
 from funcgrad.torch.graph_task import GraphTask
-from funcgrad.torch.handed_on import VIEWS, may_keep, owner_of, shown
+from funcgrad.torch.handed_on import may_keep, owner_of, shown
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
@@ -127,7 +127,7 @@ def _quick(
 ) -> list[Array | None]:
     """The pass of the core, where no user code can look."""
     found: list[Any] = pulled(order, roots, ends, quick=True)
-    if accumulate and given and order and all(node.prim in VIEWS for node in order):
+    if accumulate and given and order and all(node.prim.hands_on for node in order):
         found = _handed_on(ends, found, given)
     found = own(found, [g for _, g in roots])
     if any(g is None for g in found):

@@ -3,8 +3,9 @@
 PyTorch's leaf keeps the tensor that arrives as its gradient if nobody else holds that tensor object
 and it lies as the leaf does. A view of the cotangent given is such an object: so after
 ``x.view(-1, 1).backward(g)`` the gradient shows the memory of `g` and counts the same version. Here
-this is so where every node of the graph gives its parents views of what it gets; a node that hands
-the object itself on (a clone, a sum with a constant) leaves it to its owner, and the leaf a copy.
+this is so where every node of the graph hands on views of what it gets (`Primitive.hands_on`); one
+that hands on the object itself (a clone, a sum with a constant) leaves it to its owner, and the
+leaf a copy.
 """
 
 from __future__ import annotations
@@ -15,17 +16,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.ops.shape import CONCATENATE, RESHAPE, TRANSPOSE
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.storage import in_storage
 
-__all__ = ["VIEWS", "may_keep", "owner_of", "shown"]
+__all__ = ["may_keep", "owner_of", "shown"]
 
 ndarray = np.ndarray
-# whose cotangents are views of the one that comes; `operations/joining` adds one
-VIEWS: set[Any] = {RESHAPE, TRANSPOSE, CONCATENATE}
 
 
 def owner_of(g: Array, given: Sequence[Any]) -> Any:

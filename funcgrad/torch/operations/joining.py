@@ -11,7 +11,6 @@ from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.handed_on import VIEWS
 from funcgrad.torch.memory_formats import dense, in_format, order_of_images
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
 from funcgrad.torch.operations.promotion import promoted
@@ -101,7 +100,7 @@ concat, concatenate = alias("concat", cat), alias("concatenate", cat)
 
 
 STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
-VIEWS.add(STACK)
+STACK.hands_on = True
 STACK_LAID = Composite("stack_laid", lambda *xs, axis, order: _stack_laid(xs, axis, order), True)
 
 
