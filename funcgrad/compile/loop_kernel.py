@@ -345,16 +345,40 @@ class _LoopKernel:
         return row, [Let(row, "int64", "sub", (top, step))]
 
     def rows(self, row: str) -> list[Place]:
-        """Where the ys of a step go; rows of steps that are not run are zeros."""
+        """Where the ys of a step go; rows of steps that are not run are zeros, if anyone reads."""
         p, found = self.p, []
-        for v in self.e.outputs[p.carries : len(p.body.outputs)]:
+        ys = self.e.outputs[p.carries : len(p.body.outputs)]
+        partly = p.condition is not None or p.counted
+        seen = self.seen_as_a_whole(ys) if partly else set()
+        for v in ys:
             size = int(np.prod(v.type.shape[1:], dtype=int))
             name, dtype = self.argument(v, "output"), NATIVE[v.type.dtype]
-            if p.condition is not None or p.counted:
+            if v in seen:
                 nothing = Const(np.dtype(dtype).type(0), dtype)
                 self.before += self.copy(nothing, Place(""), Place(name), (v.type.size,), dtype)
             found.append(Place(name, 0, ((row, size),)))
         return found
+
+    def seen_as_a_whole(self, ys: Sequence[Var]) -> set[Var]:
+        """Those of which others are read than the rows of the steps that are run.
+
+        A loop that runs as many steps, as that of the backward pass does, reads of its xs the rows
+        that were written: from the first on, in either order, as steps are counted from 0.
+        """
+        p, plan = self.p, self.plan
+        if p.condition is not None and p.reverse:
+            return set(ys)  # which starts at the last row
+        count = self.e.outputs[-1] if p.condition is not None else self.e.inputs[0]
+        seen = {o for o in plan.graph.outputs if isinstance(o, Var)}
+        seen |= {view.base for w, view in plan.views.items() if w is not view.base}
+        for e in plan.graph.equations:
+            read = {a for a in e.inputs if isinstance(a, Var)}
+            if e.prim.loops:
+                counts, constants, state, _ = Loop(**e.params).parts(e.inputs)
+                if counts and counts[0] is count:
+                    read = {a for a in (*constants, *state) if isinstance(a, Var)}
+            seen |= read
+        return seen.intersection(ys)
 
     def condition(self, places: dict[Var, Place]) -> tuple[list[Any], str | None]:
         """What says whether to go on."""
