@@ -242,7 +242,7 @@ class _LoopKernel:
         if low is None:
             assert isinstance(step, Equation)
             types = ", ".join(str(a.type) for a in step.inputs)
-            raise NotNative(f"{step.prim.name} of {types} has no native form")
+            raise NotNative(f"{step.prim.name} of {types} has no native form, at {step.source}")
         self.work += low.work
         found = [_direct(low)]
         if low.end is not None and not low.direct:

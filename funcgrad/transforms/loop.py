@@ -23,7 +23,7 @@ from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, zeros
-from funcgrad.errors import GraphError, LoopLimitError, located
+from funcgrad.errors import GraphError, LoopLimitError, located, repeated, user_line
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.linearity import Flow, either, linear_flow
@@ -187,7 +187,7 @@ class LoopPrimitive(HigherOrder):
             *(None for _ in range(first)),
             *(n if m else None for n, m in zip(nodes[first:], given, strict=True)),
         )
-        back = back._replace(wanted=tuple(given))
+        back = back._replace(wanted=tuple(given), line=repeated.line or user_line())
         found = trace.record_multiple(LOOP_PULLBACK, parents, {"back": back}, kept, outputs)
         mask = (*(False for _ in range(first)), *given)
         return as_linear(self, trace, mask, params, found, outputs)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.core.types import Array, is_inexact, zeros
+from funcgrad.errors import SourceLine, repeated
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
@@ -34,6 +35,7 @@ class Backward(NamedTuple):
     moving: tuple[bool, ...]
     stacks: int
     wanted: tuple[bool, ...] = ()
+    line: SourceLine | None = None  # of the loop, which the one that goes back has too
 
     def saved(
         self, counts: Sequence[Array], operands: Sequence[Array], stacks: Sequence[Array]
@@ -57,7 +59,11 @@ class Backward(NamedTuple):
             for c, o in zip(cts[p.carries :], p.body.outputs[p.carries :], strict=False)
             if is_inexact(o.type.dtype)
         ]
-        found = iter(run(self.loop, [*saved[:held], *ends, *sums, *saved[held:], *rows]))
+        around, repeated.line = repeated.line, self.line or repeated.line
+        try:
+            found = iter(run(self.loop, [*saved[:held], *ends, *sums, *saved[held:], *rows]))
+        finally:
+            repeated.line = around
         begins = [next(found) if m else None for m in carries]
         totals = [next(found) if m else None for m in consts]
         each = [next(found) if m else None for m in xs]

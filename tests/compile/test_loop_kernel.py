@@ -196,6 +196,39 @@ def test_loops_of_python_are_those_written_out_and_name_the_operation(name, way)
         assert any(f"{name} of float64" in n and __file__ in n for n in said)
 
 
+def eigenvalues(v):
+    return np.linalg.eigvalsh(np.outer(v, v) + np.eye(3))
+
+
+LOOPS_OF_PYTHON = {
+    "scan": lambda x: fg.scan(lambda c, i: (np.sin(c) * eigenvalues(c), None), x, XS)[0],
+    "fori_loop": lambda x: fg.fori_loop(0, 60, lambda i, c: np.sin(c) * eigenvalues(c), x),
+    "while_loop": lambda x: fg.while_loop(
+        lambda c: np.sum(c) < 50.0, lambda c: c + 0.1 * eigenvalues(c), x, max_steps=100),
+    "map": lambda x: fg.map(lambda r: eigenvalues(r * x), np.ones((60, 3))),
+    "cond": lambda x: fg.scan(
+        lambda c, i: (fg.cond(i > 0.0, eigenvalues, np.sin, c) * c, None), x, XS)[0],
+    "nested": lambda x: fg.scan(
+        lambda c, i: (fg.fori_loop(0, 3, lambda k, d: np.sin(eigenvalues(d)), c), None), x, XS)[0],
+}  # fmt: skip
+XS = np.linspace(-1.0, 1.0, 60)
+
+
+@pytest.mark.parametrize("name", LOOPS_OF_PYTHON)
+def test_the_loop_of_the_backward_pass_is_that_of_the_program(name):
+    """It had the line that asked for the gradient, and the operation had none."""
+    f = LOOPS_OF_PYTHON[name]
+    text = fg.jit(fg.grad(lambda x: np.sum(f(x)))).explain(np.array([0.1, 0.5, 0.9]))
+    said = [n for n in text.split("\n") if "step by step in Python" in n]
+    line = f.__code__.co_firstlineno
+    back = [n for n in said if "eigh of float64[3,3] has no native form, at File" in n]
+    assert back
+    for n in said:
+        loop, _, why = n.partition(" runs step by step")
+        assert any(f'{__file__}", line {line + k}, in <lambda>' in loop for k in (0, 1)), n
+        assert __file__ in why
+
+
 def test_a_key_that_a_step_draws_from_makes_the_loop_one_of_python():
     """Arrays of dtypes without a native form, behind a part that has one."""
     key = fg.random.key(3)
