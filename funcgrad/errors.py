@@ -313,13 +313,34 @@ def user_place() -> Place:
 
 def _program_frame(frame: types.FrameType) -> types.FrameType:
     """The first frame from `frame` on that is the program's."""
-    while frame.f_back is not None:
+    while (below := frame.f_back or _awaiting(frame)) is not None:
         name = frame.f_code.co_filename
         ours = _known.get(name)
         if ours is None:
             ours = _known[name] = _is_ours(name)
         if not ours:
             break
+        frame = below
+    return frame
+
+
+class _Caller(threading.local):
+    """Of a thread that runs for another one: where that one stands meanwhile, else None."""
+
+    frame: types.FrameType | None = None
+
+
+caller = _Caller()
+
+
+def _awaiting(frame: types.FrameType) -> types.FrameType | None:
+    """Behind the first frame of a thread that runs for another one: where that one stands."""
+    other = caller.frame
+    return None if other is None or frame is _bottom(other) else other
+
+
+def _bottom(frame: types.FrameType) -> types.FrameType:
+    while frame.f_back is not None:
         frame = frame.f_back
     return frame
 

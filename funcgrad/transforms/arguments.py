@@ -87,7 +87,7 @@ def leaves_of(
             path = _path(what, definition, len(out))
             if isinstance(leaf, np.ndarray) or has_own_rules(leaf):
                 raise TreeError(f"{path}: {error}") from error
-            advice = _OF_PROMISES if isinstance(leaf, types.CoroutineType) else _OF_OBJECTS
+            advice = _of_promise(leaf) if isinstance(leaf, types.CoroutineType) else _OF_OBJECTS
             raise TreeError(
                 located(
                     f"{path} is {type(leaf).__name__!r}, which is neither an array nor a "
@@ -109,10 +109,16 @@ _OF_OBJECTS = (
     "close over it, make it a static field of a dataclass (funcgrad.tree.static), or register its "
     "class with funcgrad.tree.register_node"
 )
-_OF_PROMISES = (
-    "an async function computes when it is awaited, after the transform has ended: await what it "
-    "waits for outside, and transform a plain function of the results"
-)
+
+
+def _of_promise(coroutine: types.CoroutineType[Any, Any, Any]) -> str:
+    """What to do about one; it is closed, for Python would warn besides that nobody awaits it."""
+    coroutine.close()
+    return (
+        "it computes when it is awaited, after the transform has ended: transform the async "
+        "function itself where the transform gives a function, which is then awaited, too, or "
+        "await what it waits for outside, and transform a plain function of the results"
+    )
 
 
 def computed(out: Any, f: Any) -> Any:
@@ -270,7 +276,7 @@ def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) ->
     if aval is None:
         advice = "return one number, or use has_aux=True for (value, anything else)"
         if isinstance(out, types.CoroutineType):
-            advice = _OF_PROMISES
+            advice = _of_promise(out)
         raise NonScalarOutputError(
             located(
                 f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a {wanted} "

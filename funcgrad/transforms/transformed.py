@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from funcgrad.core.boundary import boundary
 from funcgrad.errors import located
+from funcgrad.transforms.awaiting import awaited, is_async
 
 __all__ = ["derived", "described", "named", "transformed"]
 
@@ -97,6 +98,8 @@ def transformed(
     whole_make = functools.partial(make, **asked) if asked else make
 
     def decorate(closure: Function) -> Function:
+        if is_async(f):
+            closure = awaited(whole_make, f, given)
         whole = Transformed(closure)
         functools.update_wrapper(whole, f, updated=())
         whole.again = whole_make, (f, *given)
