@@ -302,3 +302,19 @@ def test_functions_of_a_jordan_block_have_no_silently_wrong_derivative(dtype, ca
     found = fg.jvp(lambda a: sl.funm(a, np.exp), (equal,), (tangent,))[1]
     wanted = sl.expm_frechet(equal.astype(float), tangent.astype(float))[1]
     assert np.abs(found - wanted).max() < 1e3 * np.finfo(dtype).eps * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_complex_diagonal_of_a_hermitian_band_is_read_by_its_real_part_also_under_jit(lower):
+    rng = np.random.default_rng(0)
+    ab = rng.normal(size=(2, 4)) + 1j * rng.normal(size=(2, 4))
+    ab[0 if lower else 1] += 6
+    b = rng.normal(size=4) + 1j * rng.normal(size=4)
+
+    def f(ab):
+        return sl.solveh_banded(ab, b, lower=lower)
+
+    np.testing.assert_allclose(fg.jit(f)(ab), f(ab), rtol=1e-13)
+    step = rng.normal(size=(2, 4)) + 1j * rng.normal(size=(2, 4))
+    slope = (f(ab + 1e-6 * step) - f(ab - 1e-6 * step)) / 2e-6
+    np.testing.assert_allclose(fg.jvp(f, (ab,), (step,))[1], slope, rtol=1e-7, atol=1e-9)

@@ -156,3 +156,12 @@ def test_second_order_of_kummers_function_by_parameters_is_symmetric():
                    for i in (-1, 1) for j in (-1, 1)]  # fmt: skip
         wanted = float((corners[3] - corners[2] - corners[1] + corners[0]) / (4 * h**2))
     np.testing.assert_allclose(bend[0, 1], wanted, rtol=1e-8)
+
+
+def test_differences_by_c_stay_where_scipy_has_room_for_its_coefficients():
+    """Beyond it SciPy writes past its arrays, which ended the process."""
+    for function, c in ((sp.pro_cv, 150.0), (sp.obl_cv, 150.0)):
+        slope = (function(0, 2, c + 0.01) - function(0, 2, c - 0.01)) / 0.02
+        given = fg.grad(lambda c, function=function: function(0, 2, c))(c)
+        np.testing.assert_allclose(given, slope, rtol=1e-6)
+        assert np.isnan(fg.grad(lambda c, function=function: function(0, 2, c))(279.5))

@@ -13,7 +13,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import located
 from funcgrad.numpy.function_calls import numpy_function
-from funcgrad.ops.arithmetic import conjugate, multiply, where
+from funcgrad.ops.arithmetic import cast, conjugate, multiply, real, where
 from funcgrad.ops.index import getitem
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, stack
@@ -142,8 +142,14 @@ def _whole_band(ab: Array, lower: bool) -> Array:
     if lower:
         ab = _transposed_band(conjugate(ab), count, 0)
     below = _transposed_band(conjugate(ab), 0, count)
-    rest = getitem(below, (Ellipsis, slice(1, None), slice(None)))
-    return concatenate([ab, rest], type_of(ab).ndim - 2)
+    above, below = (
+        getitem(x, (Ellipsis, part, slice(None)))
+        for x, part in ((ab, slice(0, count)), (below, slice(1, None)))
+    )
+    # LAPACK reads the real part of the diagonal alone
+    middle = real(getitem(ab, (Ellipsis, slice(count, None), slice(None))))
+    middle = cast(middle, type_of(ab).dtype)
+    return concatenate([above, middle, below], type_of(ab).ndim - 2)
 
 
 def _composed_hermitian(ab: Any, b: Any, lower: bool) -> Array:

@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import absolute, divide, square
+from funcgrad.ops.arithmetic import absolute, divide, less, square, where
 from funcgrad.ops.transcendental import cos, cosh
 from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
 from funcgrad.scipy.special.differences import above, by_differences
@@ -79,12 +80,26 @@ def _share_of_c(_: Any, __: Any, c: Any, *___: Any) -> Any:
     return above(c, 0.0625 + absolute(c) / 256.0)
 
 
+def _within(function: Callable[..., Any], room: float) -> Callable[..., Any]:
+    """`function`, and NaN where SciPy would write beyond its arrays, which kills the process.
+
+    They have room for so many coefficients, and c + (n - m) / 2 and some are computed. The steps
+    of a difference must not lead from where a value can be computed to where none can.
+    """
+
+    def guarded(m: Any, n: Any, c: Any, *x: Any) -> Any:
+        fits = less(absolute(c) + 0.5 * (n - m), room)
+        return where(fits, function(m, n, where(fits, c, 1.0), *x), np.nan)
+
+    return guarded
+
+
 def _whole(ufunc: Any) -> list[Any]:
     return [fixed(ufunc.__name__, operand) for operand in ("the order m", "the degree n")]
 
 
 def _separation(ufunc: Any) -> Op:
-    by_c = by_differences(lambda *xs: op(*xs), 2, _share_of_c)
+    by_c = by_differences(_within(lambda *xs: op(*xs), 280.0), 2, _share_of_c)
     op: Op = special(ufunc, *_whole(ufunc), by_c, ranges=[ORDERS, DEGREES, (1.0, 3.0)])
     return op
 
@@ -122,7 +137,10 @@ def _spheroidal(
         return bend(known[0](m, n, c, cv, x), known[1](m, n, c, cv, x), cv, m, c, x)
 
     refused = fixed(ufunc.__name__, "c: SciPy's values have too few digits for differences")
-    changes = [by_differences(lambda *xs, i=i: parts[i](*xs), 2, _share_of_c) for i in (0, 1)]
+    changes = [
+        by_differences(_within(lambda *xs, i=i: parts[i](*xs), 165.0), 2, _share_of_c)
+        for i in (0, 1)
+    ]
     if not by_c:
         changes = [refused, refused]
     parts: tuple[Op, ...] = special_outputs(
