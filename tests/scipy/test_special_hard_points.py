@@ -165,3 +165,35 @@ def test_differences_by_c_stay_where_scipy_has_room_for_its_coefficients():
         given = fg.grad(lambda c, function=function: function(0, 2, c))(c)
         np.testing.assert_allclose(given, slope, rtol=1e-6)
         assert np.isnan(fg.grad(lambda c, function=function: function(0, 2, c))(279.5))
+
+
+@pytest.mark.parametrize(
+    "point",
+    [(2.0, 0.01, 0.01), (10.0, 0.1, 0.01), (7.0, 0.5, 0.3), (15.0, 1.0, 1e-8), (1.0, 3.0, 0.2)],
+)
+def test_slopes_of_the_voigt_profile_do_not_cancel_in_its_wings(point):
+    """The slope of Faddeeva's function there was the difference of nearly equal terms."""
+
+    def profile(x, sigma, gamma):
+        z = (x + 1j * gamma) / (sigma * mpmath.sqrt(2))
+        w = mpmath.exp(-z * z) * mpmath.erfc(-1j * z)
+        return mpmath.re(w) / (sigma * mpmath.sqrt(2 * mpmath.pi))
+
+    with mpmath.workdps(200):
+        for k in range(3):
+            wanted = mpmath.diff(profile, point, tuple(int(i == k) for i in range(3)))
+            given = fg.grad(sp.voigt_profile, k)(*point)
+            np.testing.assert_allclose(given, float(wanted), rtol=1e-11)
+
+
+@pytest.mark.parametrize("z", [11.0 + 3j, -12.0 + 0j, 3.0 - 11j, 12.0 - 3j, 1e4 + 1j])
+def test_the_slope_of_faddeevas_function_does_not_cancel_far_away(z):
+    given = fg.jvp(sp.wofz, (np.complex128(z),), (np.complex128(1.0),))[1]
+    with mpmath.workdps(60):
+        folded = -z if z.imag < 0 else z
+        q = mpmath.mpf(1) / (2 * mpmath.mpc(folded) ** 2)
+        series = sum(mpmath.fac2(2 * k - 1) * (2 * k + 1) * q**k for k in range(40))
+        wanted = -1j / mpmath.sqrt(mpmath.pi) * series * 2 * q
+        if z.imag < 0:
+            wanted -= 4 * mpmath.mpc(z) * mpmath.exp(-mpmath.mpc(z) ** 2)
+    np.testing.assert_allclose(given, complex(wanted), rtol=1e-11)

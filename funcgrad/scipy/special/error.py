@@ -6,6 +6,7 @@ What is stated in `ops`, too, where values need no SciPy, takes its derivatives 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import scipy.special as sp
@@ -18,9 +19,12 @@ from funcgrad.ops.arithmetic import (
     greater,
     imag,
     less,
+    logical_and,
+    multiply,
     negative,
     real,
     square,
+    subtract,
     where,
 )
 from funcgrad.ops.error import erf_slope
@@ -55,9 +59,60 @@ def _dawson_slope(y: Any, x: Any) -> Any:
 
 erfcx: Op = special(sp.erfcx, lambda y, x: erfcx_slope(y, x), ranges=[WIDE])
 dawsn: Op = special(sp.dawsn, lambda y, x: _dawson_slope(y, x), ranges=[WIDE])
-wofz: Op = special(
-    sp.wofz, lambda y, z: -2.0 * z * y + 2j / ROOT_PI, ranges=[(-2.0, 2.0)], complex_=True
-)
+wofz: Op = special(sp.wofz, lambda _, z: wofz_slope(z), ranges=[(-2.0, 2.0)], complex_=True)
+
+
+def _faddeeva(
+    z: Any, near: Callable[[Any], Any], far: Callable[[Any], Any], wing: Any
+) -> tuple[Any, Any]:
+    """`near` of z, and `far`, of the upper half plane, where that cancels.
+
+    In the lower one w(z) = 2 exp(-z²) - w(-z), and `wing` is of the first term.
+    """
+    away = greater(absolute(z), FAR)
+    below = logical_and(away, less(imag(z), 0.0))
+    series = far(where(away, where(below, negative(z), z), 1.0))
+    folded = where(below, z, 0.0)
+    return where(
+        below,
+        wing(folded, exp(negative(square(folded)))),
+        where(away, series, near(where(away, 0.0, z))),
+    ), where(below, series, 0.0)
+
+
+def wofz_slope(z: Any) -> Any:
+    """w'(z) = -2 z w(z) + 2i / √π."""
+    found, folded = _faddeeva(
+        z,
+        lambda z: -2.0 * z * wofz(z) + 2j / ROOT_PI,
+        lambda z: -1j / ROOT_PI * asymptotic_slope(z, 1.0),
+        lambda z, e: -4.0 * z * e,
+    )
+    return add(found, folded)
+
+
+def _asymptotic_bend(z: Any) -> Any:
+    """Half the second derivative of the same series as that of `asymptotic_slope`."""
+    q, total, odd = divide(0.5, square(z)), 0.0, 1.0
+    terms = []
+    for k in range(16):
+        terms.append(odd * (2 * k + 1) * (k + 1))
+        odd *= 2 * k + 1
+    for c in reversed(terms):
+        total = add(multiply(total, q), c)
+    return 1j / ROOT_PI * divide(divide(total, square(z)), z)
+
+
+def _wofz_bend(z: Any) -> Any:
+    """w''(z) / 2 = -w(z) - z w'(z)."""
+    found, folded = _faddeeva(
+        z,
+        lambda z: negative(wofz(z)) - z * wofz_slope(z),
+        _asymptotic_bend,
+        lambda z, e: (4.0 * square(z) - 2.0) * e,
+    )
+    return subtract(found, folded)
+
 
 # ----------------------------------------------------------------------------------- normal
 
@@ -110,24 +165,20 @@ def _voigt(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
     return z, wofz_slope(z)
 
 
-def wofz_slope(z: Any) -> Any:
-    return -2.0 * z * wofz(z) + 2j / ROOT_PI
-
-
 def _voigt_factor(sigma: Any) -> Any:
     return divide(1 / (2 * ROOT_PI), square(sigma))
 
 
-def _voigt_width(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
-    z, slope = _voigt(x, sigma, gamma)
-    turned = divide(real(slope * z), square(sigma) * ROOT_2PI)
-    return negative(divide(y, sigma)) - turned
+def _voigt_width(x: Any, sigma: Any, gamma: Any) -> Any:
+    """The profile is a solution of the heat equation: σ times its second derivative by x."""
+    z, _ = _voigt(x, sigma, gamma)
+    return divide(real(_wofz_bend(z)), square(sigma) * ROOT_2PI)
 
 
 voigt_profile: Op = special(
     sp.voigt_profile,
     lambda _, x, s, g: real(_voigt(x, s, g)[1]) * _voigt_factor(s),
-    lambda y, x, s, g: _voigt_width(y, x, s, g),
+    lambda _, x, s, g: _voigt_width(x, s, g),
     lambda _, x, s, g: negative(imag(_voigt(x, s, g)[1])) * _voigt_factor(s),
     ranges=[(-2.0, 2.0), (0.5, 2.0), (0.3, 1.0)],
 )
