@@ -195,5 +195,14 @@ def test_the_slope_of_faddeevas_function_does_not_cancel_far_away(z):
         series = sum(mpmath.fac2(2 * k - 1) * (2 * k + 1) * q**k for k in range(40))
         wanted = -1j / mpmath.sqrt(mpmath.pi) * series * 2 * q
         if z.imag < 0:
-            wanted -= 4 * mpmath.mpc(z) * mpmath.exp(-mpmath.mpc(z) ** 2)
+            wanted -= 4 * mpmath.mpc(z) * mpmath.exp(-(mpmath.mpc(z) ** 2))
     np.testing.assert_allclose(given, complex(wanted), rtol=1e-11)
+
+
+@pytest.mark.parametrize("x", [-2.5, -0.3, -0.2, -1e-8, 0.0, 1e-8, 0.01, 0.4, 0.6])
+def test_the_slope_of_the_zeta_function_holds_near_zero(x):
+    """The functional equation is a zero times a pole there: digits cancelled, and 0 had none."""
+    for function in (sp.zetac, sp.zeta):
+        if np.isfinite(function(x)):
+            wanted = float(mpmath.zeta(x, 1, 1))
+            np.testing.assert_allclose(fg.grad(function)(x), wanted, rtol=2e-13)

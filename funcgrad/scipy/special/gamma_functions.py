@@ -76,8 +76,8 @@ def _hurwitz(x: Any, q: Any) -> Any:
 
 
 def _riemann(x: Any) -> Any:
-    """To the left of 1/2 by the functional equation (DLMF 25.4.1)."""
-    left = less(x, 0.5)
+    """To the left by the functional equation (DLMF 25.4.1), which is a zero times a pole at 0."""
+    left = less(x, -0.25)
     right = _hurwitz(where(left, 1.0 - x, x), 1.0)
     y = where(left, x, -2.0)
     turned = 2.0 * power(2.0 * math.pi, y - 1.0) * sin(0.5 * math.pi * y) * gamma(1.0 - y)
