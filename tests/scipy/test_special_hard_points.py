@@ -206,3 +206,22 @@ def test_the_slope_of_the_zeta_function_holds_near_zero(x):
         if np.isfinite(function(x)):
             wanted = float(mpmath.zeta(x, 1, 1))
             np.testing.assert_allclose(fg.grad(function)(x), wanted, rtol=2e-13)
+
+
+@pytest.mark.parametrize("point", [(0.5, 1.0, 100.3), (0.5, 3.5, 100.3), (0.1, 0.7, 30.0)])
+def test_wrights_function_of_large_x_by_its_parameters(point):
+    """The steps of the differences were longer than the way over which it changes."""
+
+    def wright(a, b, x):
+        terms = (
+            mpmath.mpf(x) ** k / mpmath.factorial(k) * mpmath.rgamma(a * k + b) for k in range(300)
+        )
+        return mpmath.fsum(terms)
+
+    with mpmath.workdps(40):
+        for k in (0, 1):
+            wanted = mpmath.diff(wright, point, (1 - k, k, 0))
+            given = fg.grad(sp.wright_bessel, k)(*point)
+            np.testing.assert_allclose(given, float(wanted), rtol=1e-11)
+            given = fg.grad(sp.log_wright_bessel, k)(*point)
+            np.testing.assert_allclose(given, float(wanted / wright(*point)), rtol=1e-11)

@@ -29,6 +29,7 @@ from funcgrad.ops.arithmetic import (
     maximum,
     minimum,
     negative,
+    power,
     where,
 )
 from funcgrad.ops.constant import STOP_GRADIENT
@@ -277,7 +278,14 @@ hyperu: Op = special(
 
 
 def _mild_above(k: int) -> Callable[..., Any]:
-    return lambda *xs: above(xs[k], mild(*xs))
+    """Of large x the logarithm is about x^(1 / (1 + a)), which a turns quickly."""
+
+    def step(a: Any, b: Any, x: Any) -> Any:
+        share = divide(1.0, 1.0 + a)
+        growth = power(absolute(x), share) * log1p(absolute(x)) * share
+        return above((a, b)[k], divide(1.0, divide(1.0, mild(a, b, x)) + 4.0 * growth))
+
+    return step
 
 
 wright_bessel: Op = special(
