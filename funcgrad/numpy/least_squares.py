@@ -108,7 +108,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ABSE
 
     Notes
     -----
-    The derivative is that at constant rank (Golub and Pereyra 1973).
+    The derivative is that at constant rank (Golub and Pereyra 1973); where the cutoff drops
+    singular values that are not 0, that of the pseudoinverse of the truncated matrix. It is NaN
+    where a value that is kept and one that is dropped are equal.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """QR factors, the pseudoinverse, and solutions of least squares.
 
 They stand on products and `solve`. Tangents are stated, cotangents derived by transposing them. The
-rank is taken as locally constant, which it is where singular values are away from the cutoff.
+rank is taken as locally constant, which it is where singular values are away from the cutoff; those
+that are dropped need not be 0 (`ops.dropped_values`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import add, conjugate, imag, multiply, negative, real, subtract
+from funcgrad.ops.dropped_values import DROPPED, between, outside, pseudoinverse_moved
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import adjoint, complex_, definite, real_dtype, regular
 from funcgrad.ops.product import matmul
@@ -25,7 +27,7 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as total
 
-__all__ = ["LSTSQ", "PINV", "QR"]
+__all__ = ["LSTSQ", "PINV", "QR", "least_ratio"]
 
 # ------------------------------------------------------------------------------------- QR
 
@@ -93,21 +95,12 @@ QR.lies = _qr_lies
 # -------------------------------------------------------------------------- pseudoinverse
 
 
-def _outside(p: Array, a: Array, x: Array) -> Array:
-    """(I - P A) x: the part of `x` that A does not see."""
-    return subtract(x, matmul(p, matmul(a, x)))
-
-
 def _pinv_jvp(p: Any, xs: Any, ts: Any, *, rcond: float, hermitian: bool = False) -> Any:
-    """Golub and Pereyra 1973, equation 4.12; of a Hermitian matrix one triangle is read."""
+    """Of a Hermitian matrix one triangle is read."""
     (a,), (t,) = xs, ts
     if hermitian:
         a, t = _from_lower(a), _from_lower(t)
-    back = adjoint(t)
-    inside = negative(matmul(matmul(p, t), p))
-    rows = matmul(p, matmul(adjoint(p), back))
-    rows = subtract(rows, matmul(matmul(rows, a), p))
-    return add(add(inside, rows), _outside(p, a, matmul(matmul(back, adjoint(p)), p)))
+    return pseudoinverse_moved(a, p, bind(DROPPED, (a, p), {"rcond": rcond}), t)
 
 
 def _from_lower(x: Array) -> Array:
@@ -139,6 +132,11 @@ PINV: Explicit = explicit(
 # -------------------------------------------------------------------------- least squares
 
 
+def least_ratio(rcond: float, dtype: Any) -> float:
+    """The cutoff of LAPACK's `gelsd`: rounding, of a number that is not between 0 and 1."""
+    return rcond if 0.0 < rcond < 1.0 else 0.5 * float(np.finfo(dtype).eps)
+
+
 def _lstsq(a: Any, b: Any, rcond: float, full: bool) -> Any:
     x, residuals, rank, _ = np.linalg.lstsq(a, b, rcond)
     if full and not residuals.size and b.shape[1]:
@@ -160,6 +158,7 @@ def _lstsq_type(a: ArrayType, b: ArrayType, *, rcond: float, full: bool) -> tupl
 def _lstsq_jvp(y: Any, xs: Any, ts: Any, *, rcond: float, full: bool) -> Any:
     """x = P b, with the tangent of P; the residual is orthogonal to what `a` gives."""
     (x, sums), (a, b), (ta, tb) = y, xs, ts
+    rcond = least_ratio(rcond, type_of(x).dtype)
     p = bind(PINV, (a,), {"rcond": rcond})
     rest = subtract(b, matmul(a, x))
     right = tb
@@ -168,11 +167,27 @@ def _lstsq_jvp(y: Any, xs: Any, ts: Any, *, rcond: float, full: bool) -> Any:
         right = moved if right is None else add(right, moved)
     out = matmul(p, right)
     if ta is not None:
-        out = add(out, matmul(p, matmul(adjoint(p), matmul(adjoint(ta), rest))))
-        out = add(out, _outside(p, a, matmul(adjoint(ta), matmul(adjoint(p), x))))
+        out = add(out, _turned(a, b, x, rest, ta, p, bind(DROPPED, (a, p), {"rcond": rcond})))
     if not full:
         return out, np.zeros(0, type_of(sums).dtype)
     return out, multiply(2.0, total(real(multiply(conjugate(rest), right)), (0,)))
+
+
+def _turned(a: Any, b: Any, x: Any, rest: Any, t: Any, p: Any, d: Any) -> Array:
+    """What p' b has beside - p t x: the terms of `ops.dropped_values`, applied to `b`."""
+    m, n = type_of(a).shape
+    back = adjoint(t)
+    if m < n:
+        turned, crossed = between(*map(adjoint, (a, p, d, t)))
+        y = matmul(adjoint(p), x)
+        seen = add(matmul(t, matmul(p, y)), matmul(adjoint(crossed), y))
+        made = outside(p, a, matmul(back, y))
+        return add(add(made, matmul(adjoint(d), seen)), matmul(p, matmul(adjoint(turned), b)))
+    turned, crossed = between(a, p, d, t)
+    seen = matmul(adjoint(d), b)
+    seen = add(matmul(p, matmul(t, seen)), matmul(crossed, seen))
+    made = matmul(p, matmul(adjoint(p), add(matmul(back, rest), seen)))
+    return add(made, matmul(turned, x))
 
 
 LSTSQ: Explicit = explicit(

@@ -48,7 +48,11 @@ def pinv(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """The pseudoinverse of a matrix of shape (…, m, n), whose rank is taken as locally constant."""
+    """The pseudoinverse of a matrix of shape (…, m, n), whose rank is taken as locally constant.
+
+    Of singular values that the cutoff `rtol` drops the derivative is that of the truncated matrix;
+    it is NaN where one of them equals one that is kept.
+    """
     refuse("scipy.linalg.pinv", atol=atol, return_rank=return_rank or None)
     a = as_lapack(a)
     kind = type_of(a)
@@ -141,7 +145,8 @@ def lstsq(
     values, rank = bind(LSTSQ_VALUES, (a,)), n
     if concrete(a):
         found = value(values)
-        rank = int(np.sum(found > least * np.max(found, initial=0.0)))
+        ratio = least_squares.least_ratio(least, found.dtype)
+        rank = int(np.sum(found > ratio * np.max(found, initial=0.0)))
     full = rank == n and m > n
     x, sums = bind(LSTSQ, (a, column(b) if vector else b), {"rcond": least, "full": full})
     if vector:
