@@ -27,6 +27,7 @@ RAISING: frozenset[Primitive] = frozenset(
         records.SOLVE,
         records.SVD,
         records.SVDVALS,
+        records.SVD_WHOLE,
         records.WINNERS,
     }
 )

@@ -106,8 +106,8 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[A
     pivoting : bool, optional
         Exchange columns so that the diagonal of the second factor does not grow (needs SciPy).
     full_matrices : bool, optional
-        Whether the first factor is square; of matrices with more rows than columns that one has no
-        derivative.
+        Whether the first factor is square; the gradient of what uses the columns that are added is
+        NaN.
 
     Returns
     -------

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import factor, index, singular
-from funcgrad.ops.matrices import adjoint, row
+from funcgrad.ops.matrices import adjoint, as_float, row
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.ops.sort import argsort, sort
+from funcgrad.ops.whole_factors import SVD_WHOLE
 
 __all__ = [
     "EighResult",
@@ -154,16 +155,12 @@ def svd(
     SVDResult
         ``U``, ``S`` in descending order, and ``Vh``; ``S`` alone if not `compute_uv`.
 
-    Raises
-    ------
-    UnsupportedCallError
-        Of traced values, full matrices of one that is not square.
-
     Notes
     -----
-    Traced matrices that are not square need ``full_matrices=False``. Where singular values
-    coincide, or are 0 in a matrix that is not square, nothing determines the vectors: a function
-    that uses them has the gradient NaN, one that uses the values alone an exact one.
+    Where singular values coincide, or are 0 in a matrix that is not square, nothing determines the
+    vectors: a function that uses them has the gradient NaN, one that uses the values alone an exact
+    one. So it is with the vectors that `full_matrices` adds to those of a matrix that is not
+    square; what uses only the first min(m, n) has the derivatives of the thin decomposition.
 
     Examples
     --------
@@ -177,7 +174,10 @@ def svd(
         return _of_hermitian(as_array(a), compute_uv)
     if not compute_uv:
         return singular.svdvals(as_array(a))
-    return SVDResult(*singular.svd(as_array(a), bool(full_matrices)))
+    x = as_array(a)
+    if full_matrices and type_of(x).ndim > 1 and len(set(type_of(x).shape[-2:])) > 1:
+        return SVDResult(*bind(SVD_WHOLE, (as_float(x),)))
+    return SVDResult(*singular.svd(x, bool(full_matrices)))
 
 
 def _of_hermitian(a: Array, compute_uv: bool) -> Any:

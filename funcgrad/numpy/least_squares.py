@@ -27,6 +27,7 @@ from funcgrad.ops.constant import count_nonzero
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import as_float, column, drop
 from funcgrad.ops.nonlinear_reductions import max as largest
+from funcgrad.ops.whole_factors import QR_WHOLE
 
 __all__ = [
     "QRResult",
@@ -66,7 +67,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         Its first min(m, n) columns are linearly independent; the derivative is infinite or NaN
         where they are not.
     mode : {"reduced", "complete", "r"}, optional
-        "complete" has no derivative for m > n: the columns that are added are anybody's choice.
+        The columns that "complete" adds for m > n are anybody's choice: the gradient of what uses
+        them is NaN.
 
     Returns
     -------
@@ -82,16 +84,16 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     x = _matrices(a, "qr")
     m, n = type_of(x).shape[-2:]
-    if mode == "raw" or (mode == "complete" and m > n):
+    if mode == "raw":
         raise UnsupportedCallError(
             located(
                 f"numpy.linalg.qr: mode={mode!r} of {m} x {n} matrices has no derivative; pass "
-                "mode='reduced'"
+                "mode='complete' or mode='reduced'"
             )
         )
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
-    q, r = bind(least_squares.QR, (x,))
+    q, r = bind(QR_WHOLE if mode == "complete" and m > n else least_squares.QR, (x,))
     return r if mode == "r" else QRResult(q, r)
 
 

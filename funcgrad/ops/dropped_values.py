@@ -5,8 +5,8 @@ the pseudoinverse is that of the truncated matrix, and a pair of a kept value s 
 meets the divisor s² − d². Here that is an equation of matrices, which no single vector enters, so
 that further derivatives are finite where kept values coincide.
 
-With a = b + d, b kept and d dropped, p = b⁺ and q = p t for a tangent t, for m ≥ n (a wide matrix is
-the adjoint of a tall one):
+With a = b + d, b kept and d dropped, p = b⁺ and q = p t for a tangent t, for m ≥ n (a wide matrix
+is the adjoint of a tall one):
 
     turned − dᴴd turned ppᴴ = (I − pa) qᴴ + (tᴴd)ᴴ ppᴴ
     crossed − ppᴴ crossed dᴴd = ppᴴ (tᴴd + q dᴴd)
@@ -24,7 +24,7 @@ import numpy as np
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import add, subtract
 from funcgrad.ops.matrices import adjoint, complex_, definite
 from funcgrad.ops.product import matmul

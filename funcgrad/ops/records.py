@@ -52,6 +52,7 @@ from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.ops.solve import INV, SOLVE
 from funcgrad.ops.sort import ARGPARTITION, ARGSORT, PARTITION, PERMUTE, SEARCHSORTED, SORT
 from funcgrad.ops.sums import MEAN, SUM, SUM_FROM
+from funcgrad.ops.whole_factors import SVD_WHOLE
 
 __all__ = [
     "ADD",
@@ -128,6 +129,7 @@ __all__ = [
     "SUM_FROM",
     "SVD",
     "SVDVALS",
+    "SVD_WHOLE",
     "TENSORDOT",
     "TRANSPOSE",
     "VAR",

@@ -18,7 +18,7 @@ from funcgrad.core.forms.shared import filled
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, zeros
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import located
 from funcgrad.ops.arithmetic import (
     add,
     conjugate,
@@ -324,20 +324,11 @@ def svd(a: Any, full: bool = False, kinks: bool = True) -> Any:
 
     The derivatives of the values where they coincide are as exact as those of `eigh`. That of the
     vectors is NaN where values coincide, and at values of 0 of a matrix that is not square: nothing
-    determines them. With `full` NumPy's full decomposition is called; it has the same shapes for a
-    square matrix, and is an error for others: nothing determines the further vectors. Without
-    `kinks` the cotangent of a value of 0 is U g Vᴴ as that of any other, which is PyTorch's choice.
+    determines them. With `full`, of a square matrix, NumPy's full decomposition is called (of
+    others that is `ops.whole_factors`). Without `kinks` the cotangent of a value of 0 is U g Vᴴ as
+    that of any other, which is PyTorch's choice.
     """
     a = _matrix(a, "svd")
-    m, n = type_of(a).shape[-2:]
-    if full and m != n:
-        raise UnsupportedCallError(
-            located(
-                f"numpy.linalg.svd: full_matrices=True adds vectors to those of a matrix of shape "
-                f"{type_of(a).shape} that nothing determines, so they have no derivative; "
-                "pass full_matrices=False"
-            )
-        )
     params = {**({"full": True} if full else {}), **({} if kinks else {"kinks": False})}
     return bind(SVD, (a,), params)
 

@@ -14,7 +14,7 @@ from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
-from funcgrad.ops import least_squares, singular
+from funcgrad.ops import least_squares, singular, whole_factors
 from funcgrad.ops import solve as solving
 from funcgrad.ops.arithmetic import (
     add,
@@ -71,6 +71,7 @@ __all__ = [
 # ----------------------------------------------------------------------------------------------- QR
 
 QR = revalued(least_squares.QR, "qr", lambda a: tuple(sp.qr(a, mode="economic")))
+QR_WHOLE = revalued(whole_factors.QR_WHOLE, "qr_whole", lambda a: tuple(sp.qr(a)))
 QR_ORDER: Constant = constant(
     "scipy_qr_order",
     sized(lambda: QR_ORDER, lambda a: sp.qr(a, mode="r", pivoting=True)[1]),
@@ -113,8 +114,8 @@ def qr(
     ----------
     a : array of shape (…, m, n)
     mode : {"full", "r", "economic"}, optional
-        "raw" is not supported on traced values, and "full" adds columns to q that nothing
-        determines where m > n.
+        "raw" is not supported on traced values, nor "full" with pivoting where m > n. The
+        gradient of what uses the columns that "full" adds to q is NaN.
     pivoting : bool, optional
         Return the order of the columns too, which is locally constant.
 
@@ -135,13 +136,15 @@ def qr(
     """
     a = as_lapack(a)
     m, n = type_of(a).shape[-2:]
-    if mode not in ("full", "r", "economic") or (mode == "full" and m > n):
+    if mode not in ("full", "r", "economic") or (mode == "full" and m > n and pivoting):
         raise UnsupportedCallError(
             located(
-                f"scipy.linalg.qr: mode={mode!r} of a matrix of shape {type_of(a).shape} has no "
-                'derivative; use mode="economic"'
+                f"scipy.linalg.qr: mode={mode!r} of a matrix of shape {type_of(a).shape}"
+                f'{" with pivoting" if pivoting else ""} has no derivative; use mode="economic"'
             )
         )
+    if mode == "full" and m > n:
+        return tuple(bind(QR_WHOLE, (a,)))
     q, r = bind(PIVOTED if pivoting else QR, (a,))
     more = (bind(QR_ORDER, (a,)),) if pivoting else ()
     if mode != "r":
@@ -158,6 +161,7 @@ def qr(
 SVD = revalued(
     singular.SVD, "svd", lambda a, full=False, kinks=True: tuple(sp.svd(a, full_matrices=full))
 )
+SVD_WHOLE = revalued(whole_factors.SVD_WHOLE, "svd_whole", lambda a: tuple(sp.svd(a)))
 SVDVALS = revalued(singular.SVDVALS, "svdvals", lambda a: sp.svdvals(a))
 
 
@@ -176,12 +180,12 @@ def svd(
     ----------
     a : array of shape (…, m, n)
     full_matrices, compute_uv : bool, optional
-        As in SciPy; traced matrices that are not square need ``full_matrices=False``.
+        As in SciPy.
 
     Notes
     -----
     As of `funcgrad.numpy.linalg.svd`: the gradient of a function of vectors is NaN where values
-    coincide.
+    coincide, and of vectors that `full_matrices` adds.
 
     Examples
     --------
@@ -198,13 +202,7 @@ def svd(
     if not compute_uv:
         return bind(SVDVALS, (a,))
     if full_matrices and m != n:
-        raise UnsupportedCallError(
-            located(
-                f"scipy.linalg.svd: full_matrices=True adds vectors to those of a matrix of shape "
-                f"{type_of(a).shape} that nothing determines, so they have no derivative; "
-                "pass full_matrices=False"
-            )
-        )
+        return tuple(bind(SVD_WHOLE, (a,)))
     return tuple(bind(SVD, (a,), {"full": True} if full_matrices else {}))
 
 
@@ -486,9 +484,10 @@ def null_space(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array:
-    """The right singular vectors of a square matrix that it maps to 0.
+    """The right singular vectors of a matrix that it maps to 0.
 
-    The gradient is NaN where there are several: nothing determines them one by one.
+    The gradient is NaN where there are several, and of a matrix with more columns than rows:
+    nothing determines them one by one.
     """
     a = as_lapack(A)
     _, s, vh = svd(a, True, lapack_driver=lapack_driver)
