@@ -119,7 +119,11 @@ def test_a_step_is_native_and_its_value_and_gradient_those_of_python(name):
     assert "in Python" not in text and "NumPy" not in text
     (value, aux), slope = compiled(x)
     (wanted, parts), slope_ = both(x)
-    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    # LAPACK's kernels differ between processors: a factorization moves what it is given by n eps
+    steps, n = 3, np.shape(x)[-1]
+    moved = steps * n * np.finfo(float).eps * np.linalg.norm(slope_) * np.linalg.norm(x)
+    rtol, atol = (0, moved) if name == "determinant" else (1e-13, 0)
+    np.testing.assert_allclose(value, wanted, rtol=rtol, atol=atol)
     np.testing.assert_allclose(slope, slope_, rtol=1e-10, atol=1e-12)
     for a, b in zip(fg.tree.leaves(aux), fg.tree.leaves(parts), strict=True):
         np.testing.assert_allclose(a, b, rtol=0 if exact else 1e-12, atol=0)
