@@ -322,3 +322,14 @@ def test_a_complex_diagonal_of_a_hermitian_band_is_read_by_its_real_part_also_un
     step = rng.normal(size=(2, 4)) + 1j * rng.normal(size=(2, 4))
     slope = (f(ab + 1e-6 * step) - f(ab - 1e-6 * step)) / 2e-6
     np.testing.assert_allclose(fg.jvp(f, (ab,), (step,))[1], slope, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kinds", ["fd", "df", "fD", "Ff", "dF"])
+def test_subspace_angles_of_two_precisions_have_scipys_bits(kinds):
+    a, b = (rng.normal(size=(4, 2)).astype(kind) for kind in kinds)
+    da, db = (rng.normal(size=(4, 2)).astype(kind) for kind in kinds)
+    made, slope = fg.jvp(sl.subspace_angles, (a, b), (da, db))
+    same(made, sl.subspace_angles(a, b))
+    a, b, da, db = (x.astype(complex) for x in (a, b, da, db))
+    wanted = fg.jvp(sl.subspace_angles, (a, b), (da, db))[1]
+    np.testing.assert_allclose(slope, wanted, rtol=1e-4, atol=1e-4)
