@@ -13,6 +13,7 @@ try:
 except ValueError as _error:  # of an environment variable: the line is that of the import
     _error.__traceback__ = None
     raise
+import funcgrad.scipy.dispatch as _scipy  # not `from`, which asks the package for a name first
 from funcgrad import errors, numpy, tree
 from funcgrad.core import boundary as _boundary
 from funcgrad.core import warned as _warned
@@ -21,7 +22,6 @@ from funcgrad.errors import CaptureWarning
 from funcgrad.numpy.at import at, ds
 from funcgrad.numpy.patch import patch_numpy
 from funcgrad.numpy.support import Support, supports
-from funcgrad.scipy import dispatch as _scipy
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     associative_scan,

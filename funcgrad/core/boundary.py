@@ -76,6 +76,8 @@ def lookup(find: Callable[[str], Any]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module, whose errors say all that there is to say."""
 
     def __getattr__(name: str) -> Any:
+        if name == "__path__":  # each `from … import` asks whether the module is a package
+            raise AttributeError("only a package has a __path__", name=name)
         try:
             return find(name)
         except Exception as error:

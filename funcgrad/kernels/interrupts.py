@@ -7,7 +7,6 @@ imports nothing of ours.
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,8 @@ def later() -> Iterator[None]:
 
     Only the main thread gets interrupts; one whose handler is not Python's is left alone.
     """
+    import signal  # makes enums
+
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
         yield

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from funcgrad.core.boundary import hide_frames
+from funcgrad.core.parameters import names_of
 from funcgrad.core.tracer import (
     RAW_TYPES,
     Operand,
@@ -166,9 +167,9 @@ def numpy_function(
 
     def decorate(define: F) -> F:
         name = define.__name__
-        parameters = inspect.signature(define).parameters
-        spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-        out_at = NEVER if spread or "out" not in parameters else list(parameters).index("out")
+        names = names_of(define)
+        known = names.positional + names.keywords
+        out_at = NEVER if names.spread or "out" not in known else known.index("out")
         call_plain = run or plain[0]
 
         define.__doc__ = _documented(define, plain[0])

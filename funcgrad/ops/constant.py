@@ -122,13 +122,12 @@ def _truth_samples() -> list[Sample]:
     ]
 
 
-_MASKED = Sample((np.array([[0.0, 1.0, 1.0]]), np.array([True, False, True])), ROWS)
-ANY = constant(
-    "any", _truth(np.any), reduced(np.any), shift("any"), with_samples(_truth_samples, _MASKED)
+_TRUTH_SAMPLES = with_samples(
+    _truth_samples,
+    lambda: [Sample((np.array([[0.0, 1.0, 1.0]]), np.array([True, False, True])), ROWS)],
 )
-ALL = constant(
-    "all", _truth(np.all), reduced(np.all), shift("all"), with_samples(_truth_samples, _MASKED)
-)
+ANY = constant("any", _truth(np.any), reduced(np.any), shift("any"), _TRUTH_SAMPLES)
+ALL = constant("all", _truth(np.all), reduced(np.all), shift("all"), _TRUTH_SAMPLES)
 COUNT_NONZERO = constant(
     "count_nonzero",
     _count_nonzero,

@@ -7,7 +7,6 @@ a specification has no ellipsis and its output is written out.
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +24,9 @@ from funcgrad.ops.shape import broadcast_to, reshape, unbroadcast
 
 
 def _letters(used: str, count: int) -> str:
-    free = [c for c in string.ascii_letters if c not in used]
+    from string import ascii_letters  # needed by few programs
+
+    free = [c for c in ascii_letters if c not in used]
     if len(free) < count:
         raise ValueError(located("einsum: more than 52 different axes"))
     return "".join(free[:count])
@@ -175,9 +176,11 @@ def _parsed(operands: Sequence[Any]) -> tuple[str, list[Array]]:
 
 
 def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Array]]:
+    from string import ascii_lowercase, ascii_uppercase  # needed by few programs
+
     def term(axes: Sequence[Any]) -> str:
         # capitals first: the order of the letters is that of the numbers, as in NumPy
-        letters = string.ascii_uppercase + string.ascii_lowercase
+        letters = ascii_uppercase + ascii_lowercase
         return "".join("..." if a is Ellipsis else letters[a] for a in axes)
 
     count = len(operands) // 2

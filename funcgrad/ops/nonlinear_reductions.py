@@ -36,11 +36,11 @@ from funcgrad.ops.arithmetic import (
 )
 from funcgrad.ops.cumulative import before, cumprod
 from funcgrad.ops.reduction import (
-    COMPLEX,
     ROWS,
     Axes,
     Axis,
     broadcast_along,
+    complex_rows,
     extent,
     given_dtype,
     given_number,
@@ -141,11 +141,13 @@ def _std_partial(
 
 _MOMENT_SAMPLES = with_samples(
     standard_samples(dtype=None, ddof=0),
-    Sample((COMPLEX,), {**ROWS, "dtype": None, "ddof": 0}),
-    Sample((draw((2, 3)),), {**ROWS, "dtype": None, "ddof": 1}),
-    Sample((draw((2, 3)),), {**ROWS, "dtype": None, "ddof": 0.5}),
-    Sample((draw((2, 3)).astype(np.float32),), {**ROWS, "dtype": np.dtype(float), "ddof": 0}),
-    Sample((np.full((2, 3), 1.5),), {**ROWS, "dtype": None, "ddof": 0}, smooth=False),
+    lambda: [
+        Sample((complex_rows(),), {**ROWS, "dtype": None, "ddof": 0}),
+        Sample((draw((2, 3)),), {**ROWS, "dtype": None, "ddof": 1}),
+        Sample((draw((2, 3)),), {**ROWS, "dtype": None, "ddof": 0.5}),
+        Sample((draw((2, 3)).astype(np.float32),), {**ROWS, "dtype": np.dtype(float), "ddof": 0}),
+        Sample((np.full((2, 3), 1.5),), {**ROWS, "dtype": None, "ddof": 0}, smooth=False),
+    ],
 )
 VAR = graded("var", _moment(np.var), np.var, _var_partial, _MOMENT_SAMPLES)
 STD = graded("std", _moment(np.std), np.std, _std_partial, _MOMENT_SAMPLES)
@@ -221,11 +223,13 @@ PROD = graded(
     prod_partial,
     with_samples(
         standard_samples(dtype=None, initial=None),
-        Sample((COMPLEX,), {**ROWS, "dtype": None, "initial": None}),
-        Sample((np.array([[2.0, 0.0, 3.0]]),), {**ROWS, "dtype": None, "initial": None}),
-        Sample((np.array([[0.0, 0.0, 3.0]]),), {**ROWS, "dtype": None, "initial": None}),
-        Sample((np.zeros((1, 3)),), {**ROWS, "dtype": None, "initial": 2.0}),
-        Sample((draw((2, 0)),), {**ROWS, "dtype": None, "initial": None}),
+        lambda: [
+            Sample((complex_rows(),), {**ROWS, "dtype": None, "initial": None}),
+            Sample((np.array([[2.0, 0.0, 3.0]]),), {**ROWS, "dtype": None, "initial": None}),
+            Sample((np.array([[0.0, 0.0, 3.0]]),), {**ROWS, "dtype": None, "initial": None}),
+            Sample((np.zeros((1, 3)),), {**ROWS, "dtype": None, "initial": 2.0}),
+            Sample((draw((2, 0)),), {**ROWS, "dtype": None, "initial": None}),
+        ],
     ),
 )
 

@@ -168,9 +168,14 @@ def standard_samples(**more: Any) -> Samples:
     return samples
 
 
-def with_samples(base: Samples, *more: Sample) -> Samples:
-    return lambda: [*base(), *more]
+def with_samples(base: Samples, more: Samples) -> Samples:
+    """Both; they are made when they are asked for, since drawing imports numpy.random."""
+    return lambda: [*base(), *more()]
 
 
-COMPLEX = draw((2, 3)) + 1j * draw((2, 3), seed=1)
+def complex_rows() -> Any:
+    """A complex operand of samples."""
+    return draw((2, 3)) + 1j * draw((2, 3), seed=1)
+
+
 ROWS = {"axes": (1,), "keepdims": False}

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
@@ -34,7 +33,6 @@ _OWN = ("object", "slots", "class")  # whose attributes are taken as a whole
 
 LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
 LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
-_INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
@@ -76,10 +74,18 @@ def _is_installed(package: str) -> bool:
 
 
 @functools.cache
+def _installed() -> tuple[str, ...]:
+    """The folders of installed packages."""
+    import sysconfig  # executes a file of its own, that of the build
+
+    return tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+
+
+@functools.cache
 def _lies_outside(module: types.ModuleType) -> bool:
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
     marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
-    return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
+    return any(p.startswith(_installed()) or any(m in p for m in marks) for p in paths)
 
 
 class Itself:

@@ -14,8 +14,10 @@ import os
 import sys
 import threading
 from importlib.util import find_spec
-from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
 
 __all__ = ["Emission", "target_machine"]
 
@@ -107,6 +109,8 @@ class Emission:
 
 
 def _serve(folder: str) -> None:
+    from queue import SimpleQueue
+
     os.setsid()  # Ctrl-C is not meant for it
     requests: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.parameters import names_of
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, zeros
@@ -18,14 +18,9 @@ def needed(rule: Any, count: int) -> tuple[bool, ...]:
     """Which of the first `count` positional arguments a rule names without an underscore."""
     if not callable(rule):
         return (False,) * count
-    positional = [
-        p
-        for p in inspect.signature(rule).parameters.values()
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    flags = [not p.name.startswith("_") for p in positional[:count]]
-    rest = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(rule).parameters.values())
-    return tuple(flags) + (rest,) * (count - len(flags))
+    names = names_of(rule)
+    flags = [not name.startswith("_") for name in names.positional[:count]]
+    return tuple(flags) + (names.spread,) * (count - len(flags))
 
 
 def union(rows: Sequence[tuple[bool, ...]], mask: int, count: int) -> tuple[bool, ...]:
