@@ -18,7 +18,7 @@ import scipy.linalg as sp
 from funcgrad.core.forms import Explicit, each_lane, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.numpy.function_calls import TRACED, numpy_function, refuse, state
 from funcgrad.numpy.linalg import matrix_power
 from funcgrad.ops import eigen
@@ -183,7 +183,8 @@ def signm(A: Any, disp: Any = True) -> Array:
 
 @quietly
 def _power_value(a: Any, t: Any) -> Any:
-    return sp.fractional_matrix_power(a, float(t))
+    # in its own precision, in which SciPy parts it
+    return sp.fractional_matrix_power(a, t[()] if isinstance(t, np.ndarray) else t)
 
 
 def _powered(w: Array, t: Array) -> Array:
@@ -224,7 +225,8 @@ def fractional_matrix_power(A: Any, t: Any) -> Array:
     a, t = square_matrix(A, "fractional_matrix_power"), operand(t)
     if not isinstance(t, Tracer) and float(t) == int(t):
         return matrix_power(a, int(t))
-    return bind(POWER, (a, cast(t, np.float64)), _known(a))
+    t = t if is_inexact(type_of(t).dtype) else cast(t, np.float64)
+    return bind(POWER, (a, t), _known(a))
 
 
 # --------------------------------------------------------------------------- any function
