@@ -103,7 +103,7 @@ def test_no_public_module_is_forgotten():
 
 def test_names_that_only_scipy_has_are_told_why():
     for path, told in {
-        "integrate.nquad": "it calls a function of yours",
+        "integrate.cubature": "it calls a function of yours",
         "signal.czt": "funcgrad has no derivative of SciPy's",
     }.items():
         module, name = path.split(".")
