@@ -14,7 +14,6 @@ import _thread
 import contextvars
 import functools
 import inspect
-import queue
 import sys
 import types
 from collections.abc import Callable, Coroutine, Generator
@@ -65,6 +64,8 @@ class _Turns:
     """Two threads of which one runs at a time, and what they tell each other."""
 
     def __init__(self) -> None:
+        import queue  # on first use, which most programs have not
+
         self.asked: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self.answered: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
 

@@ -154,7 +154,7 @@ def test_no_call_is_left_in_the_code():
     """The function is inlined, and its arithmetic runs in vectors again."""
     from funcgrad.compile.execute import executable
     from funcgrad.compile.foreign import FOREIGN
-    from funcgrad.compile.llvm.objects import _optimize, _parsed
+    from funcgrad.compile.llvm.objects import _optimize, parsed
     from funcgrad.compile.llvm.printer import print_module
     from funcgrad.compile.llvm.target import host
 
@@ -169,9 +169,9 @@ def test_no_call_is_left_in_the_code():
     module = print_module(executable(staged.graph).kernels, host())
     (foreign,) = module.foreign
     assert FOREIGN[foreign.symbol] is foreign
-    with _parsed(module.text, host(), [foreign.module]) as parsed:
-        _optimize(parsed, host(), vectorize=True)
-        text = str(parsed.get_function("k0"))
+    with parsed(module.text, host(), [foreign.module]) as whole:
+        _optimize(whole, host(), vectorize=True)
+        text = str(whole.get_function("k0"))
     assert "numba" not in text
     lanes = host().vector_bits // 64
     assert f"fmul <{lanes} x double>" in text

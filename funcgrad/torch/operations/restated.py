@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Explicit, elementwise
-from funcgrad.core.primitive import Samples
+from funcgrad.core.primitive import Sample, Samples
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.kernels.rows import serve
@@ -56,10 +56,18 @@ def restated_reduction(
     then native code of the core serves both.
     """
     name = f"torch.{core.name}_restated"
-    made: Any = graded(name, core.impl, numpy_function, partial, core.sample)
+    made: Any = graded(name, core.impl, numpy_function, partial, lambda: _plain(core.sample()))
     made.composed = functools.partial(_applied, core)
     serve(made, core, lambda y: bool(np.all(like_core(y))))
     return made  # type: ignore[no-any-return]
+
+
+def _plain(samples: list[Sample]) -> list[Sample]:
+    """Those that PyTorch has, too: without a mask, a first value or another dtype."""
+    options = ("initial", "dtype")
+    return [
+        s for s in samples if len(s.args) == 1 and all(s.params.get(k) is None for k in options)
+    ]
 
 
 def _applied(core: Any, *xs: Array, **params: Any) -> Array:

@@ -15,6 +15,7 @@ from funcgrad.core.forms import selecting
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete
 from funcgrad.core.types import Array
+from funcgrad.kernels.elementwise import serve
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.samples import draw
 from funcgrad.torch import dtypes
@@ -78,6 +79,8 @@ def _turned(partial: Any) -> Any:
 
 MAXIMUM = restated(a.maximum, _share(a.less), _turned(_share(a.less)))
 MINIMUM = restated(a.minimum, _share(a.greater), _turned(_share(a.greater)))
+serve(MAXIMUM.primitive, a.maximum.primitive)  # type: ignore[attr-defined]
+serve(MINIMUM.primitive, a.minimum.primitive)  # type: ignore[attr-defined]
 maximum = _extremum("maximum", MAXIMUM)
 minimum = _extremum("minimum", MINIMUM)
 FMAX = Composite("fmax", _first_of_ties(a.greater_equal))
