@@ -76,8 +76,13 @@ def _dirichlet_moves(x: Any, shape: Any) -> Any:
     return a.divide(moves, a.subtract(1.0, x))
 
 
-def _dirichlet_vjp(g: Any, x: Any, _: Any, shape: Any) -> Any:
+def _dirichlet_jvp(_: Any, xs: Any, ts: Any) -> Any:
     """What an element gains the others give in proportion."""
+    moved = a.multiply(_dirichlet_moves(*xs), ts[1])
+    return a.subtract(moved, a.multiply(xs[0], sum_(moved, (-1,), True)))
+
+
+def _dirichlet_vjp(g: Any, x: Any, _: Any, shape: Any) -> Any:
     taken = sum_(a.multiply(x, g), (-1,), True)
     return a.multiply(_dirichlet_moves(x, shape), a.subtract(g, taken))
 
@@ -98,6 +103,7 @@ GAMMA = elementwise(
 DIRICHLET = explicit(
     "torch.standard_dirichlet", _kept, signature="(n),(n)->(n)",
     type_rule=lambda x, shape: ArrayType(x.shape, x.dtype), vjp=(None, _dirichlet_vjp),
+    jvp=_dirichlet_jvp, both="the moves have other last digits in a graph that is kept",
     sample=lambda: _drawn_samples(1.0),
 )  # fmt: skip
 GAMMA_NODE, DIRICHLET_NODE = node("StandardGamma"), node("_DirichletBackward")
