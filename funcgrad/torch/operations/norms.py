@@ -54,15 +54,15 @@ def _norm_pulled(
     return rule(g, y, a.where(a.isnan(x), 0.0, x), **params)
 
 
-def _of_vectors(samples: list[Sample]) -> list[Sample]:
-    """Those along one axis, which is all that is asked here."""
-    along_one = [s for s in samples if len(s.params["axes"] or ()) == 1]
+def _of_vectors(norm: Any) -> list[Sample]:
+    """The samples along one axis, which is all that is asked here."""
+    along_one = [s for s in norm.sample() if len(s.params["axes"] or ()) == 1]
     return [s for s in along_one if type(s.params.get("ord")) is not str]
 
 
 OF_VECTOR: Any = explicit(
     "torch.norm_restated", core.NORM.impl, type_rule=core.NORM._type, vjp=(_norm_pulled,),
-    batch=core.NORM._batch, sample=lambda: _of_vectors(core.NORM.sample()),
+    batch=core.NORM._batch, sample=lambda: _of_vectors(core.NORM),
 )  # fmt: skip
 OF_VECTOR.composed = lambda x, **params: bind(core.NORM, (x,), params)
 serve(OF_VECTOR, core.NORM, lambda y: not np.isnan(y).any())
