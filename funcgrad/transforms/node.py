@@ -16,6 +16,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Tracer, plain, serial, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.errors import SourceLine
 from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import add as sum_of
 from funcgrad.kernels.forward import add_to
@@ -27,6 +28,7 @@ __all__ = [
     "Cotangents",
     "Node",
     "Scatter",
+    "StagedNode",
     "TapeTracer",
     "dense",
     "OpaqueRule",
@@ -121,6 +123,13 @@ class OpNode(Node):
     """A node of any operation."""
 
     __slots__ = ("avals", "outputs", "params", "parents", "prim", "saved")
+
+
+class StagedNode(OpNode):
+    """A node whose value is one of a graph: what its rule adds to it has the operation's line."""
+
+    __slots__ = ("line",)
+    line: SourceLine
 
 
 class LeafNode(Node):

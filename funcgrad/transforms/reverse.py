@@ -18,7 +18,13 @@ from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Tracer, plain, running, type_of
 from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.core.watching import found_in, line_of, place_of, refuse
-from funcgrad.errors import AbstractValueError, NotDifferentiableError, located, repeated
+from funcgrad.errors import (
+    AbstractValueError,
+    NotDifferentiableError,
+    SourceLine,
+    located,
+    repeated,
+)
 from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
@@ -31,6 +37,7 @@ from funcgrad.transforms.node import (
     Cotangents,
     Node,
     OpaqueRule,
+    StagedNode,
     add,
     dense,
     leaf_node,
@@ -192,7 +199,10 @@ def pulled(
         else:
             if quick and type(g) is list and _is_given_nan(node, g):
                 raise OpaqueRule
-            node.pull(cts, dense(g))
+            if type(node) is StagedNode:
+                _pull_staged(node, cts, dense(g))
+            else:
+                node.pull(cts, dense(g))
     return [dense(cts.get(leaf)) for leaf in leaves]
 
 
@@ -223,28 +233,40 @@ def _pull_marked(
     """One pass over the nodes, latest first, that follows which elements are there."""
     trace = Presence()
     cts = _started(roots)
-    for node in order:
-        g = cts.pop(node, None)
-        if g is not None:
+    around = repeated.line
+    try:
+        for node in order:
+            g = cts.pop(node, None)
+            if g is None:
+                continue
+            repeated.line = _line(node, around)
+            pull_marked(node, trace, cts, g)
             if running.watching:
-                _watched(node, trace, cts, g)
-            else:
-                pull_marked(node, trace, cts, g)
+                _look(node, cts, g)
+    finally:
+        repeated.line = around
     return [trace.dense(dense(cts.get(leaf))) for leaf in leaves]
 
 
-def _watched(node: Node, trace: Presence, cts: Cotangents, g: Any) -> None:
-    """`pull_marked`, of which equations that are staged have the line of the operation.
+def _pull_staged(node: StagedNode, cts: Cotangents, g: Any) -> None:
+    """`Node.pull`, of which the equations have the line of the operation."""
+    around, repeated.line = repeated.line, _line(node, repeated.line)
+    try:
+        node.pull(cts, g)
+    finally:
+        repeated.line = around
+
+
+def _line(node: Node, around: SourceLine | None) -> SourceLine | None:
+    """The line of what a rule does: that of the operation, where somebody may ask for it.
 
     A rule of the user's has lines of its own.
     """
-    ruled = node.prim is not None and node.prim.opaque
-    around, repeated.line = repeated.line, None if ruled else line_of(node) or repeated.line
-    try:
-        pull_marked(node, trace, cts, g)
-        _look(node, cts, g)
-    finally:
-        repeated.line = around
+    if node.prim is not None and node.prim.opaque:
+        return None
+    if type(node) is StagedNode:
+        return node.line
+    return (line_of(node) if running.watching else None) or around
 
 
 def _look(node: Node, cts: Cotangents, g: Any) -> None:

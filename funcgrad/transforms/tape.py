@@ -27,6 +27,7 @@ from funcgrad.core.tracer import (
 )
 from funcgrad.core.types import Array, is_inexact, type_of_raw
 from funcgrad.core.watching import note_place
+from funcgrad.errors import repeated, user_line
 from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import apply
 from funcgrad.transforms.guard import Watches, argument_copy, hold, watch
@@ -34,6 +35,7 @@ from funcgrad.transforms.node import (
     IN_PLACE_FROM,
     Node,
     OpNode,
+    StagedNode,
     TapeTracer,
     leaf_node,
     pick_node,
@@ -230,7 +232,12 @@ class Tape(Trace):
         y: Any,
     ) -> Any:
         """One node for the output(s) `y`; outputs that are not floating point come back raw."""
-        node = OpNode()
+        node: OpNode
+        if isinstance(y, Tracer | tuple) and _is_staged(y):
+            node = StagedNode()
+            node.line = repeated.line or user_line()
+        else:
+            node = OpNode()
         node.prim, node.params, node.parents = prim, params, parents
         node.saved, node.avals, node.seq = saved, types, next(seq)
         if running.watching:
@@ -268,3 +275,14 @@ class Tape(Trace):
             prim, parents, params, saved, None, tuple(outputs)
         )
         return result
+
+
+def _is_staged(y: Any) -> bool:
+    """Whether a result, or one of several, stands for a value of a graph."""
+    if isinstance(y, tuple):
+        return any(map(_is_staged, y))
+    while isinstance(y, Tracer):
+        if y.owner.stages:
+            return True
+        y = y.value
+    return False
