@@ -28,7 +28,7 @@ def loop(x, t):
 
 def straight(x, t):
     a = np.sort(x)
-    return np.sum(np.cumsum(a) * t[0]) + np.max(x) * t[1]
+    return np.sum(np.cumsum(a) * t[0]) + np.max(x) * np.exp(t[1])
 
 
 def scanned(x, t):
