@@ -272,7 +272,7 @@ def is_array(x: Any) -> bool:
 
 def effect(function: Callable[P, R]) -> Callable[P, R]:
     """One that is given a function to call when the program runs: what that reads and changes is
-    then no part of what was traced (`transforms.effects_in_code`)."""
+    then no part of what was traced (`transforms.named_in_code`)."""
     vars(function)["is_effect"] = True
     return function
 

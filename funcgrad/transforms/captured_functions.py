@@ -18,8 +18,7 @@ from typing import Any
 
 from funcgrad.compile.guards import ABSENT, Attribute, Cell, Function, Guard, Item
 from funcgrad.transforms.captured_values import read_or_absent
-from funcgrad.transforms.effects_in_code import Chain
-from funcgrad.transforms.named_in_code import Named, named_by
+from funcgrad.transforms.named_in_code import Chain, Named, named_by
 from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package
 
 __all__ = ["visit_function"]
