@@ -21,6 +21,7 @@ from funcgrad.core.tracer import (
     ArrayOperand,
     Operand,
     Tracer,
+    concrete,
     layout,
     running,
     serial,
@@ -398,6 +399,12 @@ def write(x: Operand, new: Array) -> None:
     x.assign(new)
 
 
+def _is_decided_later(index: Any) -> bool:
+    """Whether an index has places that are not known while the program is traced."""
+    items = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(i, Tracer) and not concrete(i) for i in items)
+
+
 def set_item(x: Operand, index: Any, v: Array) -> None:
     """``x[index] = v``."""
     if isinstance(x, Cell) and x.write_row(index if isinstance(index, tuple) else (index,), v):
@@ -406,7 +413,7 @@ def set_item(x: Operand, index: Any, v: Array) -> None:
     plain = isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable
     if isinstance(x, ReadOnlyView):
         x.write(v)
-    if plain and not isinstance(v, Tracer):
+    if plain and not isinstance(v, Tracer) and not _is_decided_later(index):
         check_age(x)
         whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
         return

@@ -237,3 +237,22 @@ def test_after_a_refusal_arrays_can_be_written_again():
         return y
 
     np.testing.assert_array_equal(fg.jit(f)(X), [5.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit, fg.jacfwd, lambda f: fg.jit(fg.jacfwd(f))])
+def test_numbers_at_hand_are_written_at_places_that_are_traced(wrap):
+    """Neither the array nor what is written into it is traced, but where it is written is."""
+
+    def f(x):
+        order = np.argsort(x)
+        out, table = fnp.zeros(4), fnp.ones((2, 4))
+        out[order] = np.array([2.0, 3.0, 4.0, 5.0])
+        table[0, order[1]] = 7.0
+        table[1, order] += 2.0
+        return out * x + table[0] * table[1]
+
+    x = np.array([0.3, 0.1, 0.8, 0.5])
+    values = np.array([3.0, 2.0, 5.0, 4.0])
+    wanted = values * x + 3.0 * np.where(np.arange(4) == 0, 7.0, 1.0)
+    found = wrap(f)(x)
+    np.testing.assert_allclose(found, wanted if found.ndim == 1 else np.diag(values), rtol=1e-15)
