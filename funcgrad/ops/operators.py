@@ -221,6 +221,8 @@ def _reader(index: tuple[Any, ...]) -> Callable[[Array], Array]:
 
 
 def _index_item(i: Any) -> Any:
+    if type(i) is list and any(isinstance(k, Operand) for k in i):
+        i = operand(i)
     return i.content() if isinstance(i, Operand) else i
 
 

@@ -249,10 +249,11 @@ def test_numbers_at_hand_are_written_at_places_that_are_traced(wrap):
         out[order] = np.array([2.0, 3.0, 4.0, 5.0])
         table[0, order[1]] = 7.0
         table[1, order] += 2.0
+        table[1, [order[0], 0]] -= 0.5
         return out * x + table[0] * table[1]
 
     x = np.array([0.3, 0.1, 0.8, 0.5])
     values = np.array([3.0, 2.0, 5.0, 4.0])
-    wanted = values * x + 3.0 * np.where(np.arange(4) == 0, 7.0, 1.0)
+    wanted = values * x + np.array([2.5 * 7.0, 2.5, 3.0, 3.0])
     found = wrap(f)(x)
     np.testing.assert_allclose(found, wanted if found.ndim == 1 else np.diag(values), rtol=1e-15)
