@@ -312,9 +312,10 @@ def turned(a, b, x, index):
 
 
 def switched(a, b, x, scale):
-    """One of three functions, which a value chooses."""
+    """One of three functions, which a value chooses; all give the dtype of `x`."""
+    a, b = ((ones(x) * v).astype(x.dtype) for v in (a, b))
     functions = [lambda a: np.sin(a) * b, lambda a: a * a - b, lambda a: ones(x) * scale * a]
-    return fg.switch(np.argmax(ones(x) * b - x) - 1, functions, ones(x) * a)
+    return fg.switch(np.argmax(b - x) - 1, functions, a)
 
 
 def rounded(a, x):

@@ -16,13 +16,18 @@ from funcgrad.core.watching import found_in, refuse
 from funcgrad.errors import FuncgradError, repeated
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 
-__all__ = ["blame", "evaluate", "unwarned"]
+__all__ = ["blame", "evaluate", "unwarned", "was_running"]
 
 
 def blame(error: Exception, e: Equation) -> None:
     """Note the operation and the user's line with an error that arises while a graph runs."""
     if not isinstance(error, FuncgradError) and not getattr(error, "__notes__", None):
         error.add_note(f"in {e.prim.name} of a traced function\n  at {e.source}")
+
+
+def was_running(error: Exception) -> bool:
+    """Whether an error arose while a graph ran, not while it was made."""
+    return any(" of a traced function\n" in note for note in getattr(error, "__notes__", ()))
 
 
 Places = tuple[int, ...]

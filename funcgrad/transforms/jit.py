@@ -21,6 +21,7 @@ from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of, un
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish, holds
+from funcgrad.graph.interpret import was_running
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.passes.templates import Templates
 from funcgrad.transforms import native
@@ -218,8 +219,33 @@ class Jitted:
                 return self.fun(*args, **kwargs)
             return _bounded_call(self, args, kwargs) if uncompiled else self._call(args, kwargs)
         except Exception as error:
+            if isinstance(error, IndexError) and was_running(error):
+                self._say_what_is_first(error, args, kwargs)
             hide_frames(error)
             raise
+
+    def _say_what_is_first(self, error: IndexError, args: Any, kwargs: Any) -> None:
+        """Of an index out of bounds where the program runs: the first as it is written."""
+        if running.count or not self.cache or self.donated.any:
+            return
+        from funcgrad.transforms.first_error import first_error  # needed by few programs
+
+        kwargs = self.static.named(kwargs)
+        static, dynamic, named = self.static.divide(args, kwargs)
+        leaves, definition = leaves_of((dynamic, named), ("the arguments", self.fun))
+        first = first_error(self._flat(static, definition, tuple(kwargs)), leaves)
+        if first is not None:
+            error.args, error.__notes__ = first.args, first.__notes__
+
+    def _flat(self, static: Any, definition: tree.TreeDef, order: tuple[str, ...]) -> Function:
+        """The function of the leaves of the arguments that are not static."""
+
+        def flat(*xs: Any) -> Any:
+            dynamic, named = tree.unflatten(definition, xs)
+            every = {**named, **dict(static[1])}
+            return self.fun(*Static.merge(static, dynamic), **{n: every[n] for n in order})
+
+        return flat
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """A call that the entry point did not take."""
@@ -477,11 +503,7 @@ class Jitted:
                 self.cache[key, sizes] = known
                 return leaves, captures, known
 
-        def flat(*xs: Any) -> Any:
-            dynamic, named = tree.unflatten(definition, xs)
-            every = {**named, **dict(static[1])}
-            return self.fun(*Static.merge(static, dynamic), **{n: every[n] for n in order})
-
+        flat = self._flat(static, definition, order)
         self._announce(captures.unseen)
         draws = Draws(captures.generators)
         with Readings(captures.reads) as readings:

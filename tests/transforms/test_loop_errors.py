@@ -196,3 +196,62 @@ def test_a_compiled_loop_beyond_its_steps_names_its_line():
     for function in (run, fg.jit(run), fg.jit(fg.grad(run))):
         with pytest.raises(errors.LoopLimitError, match=rf"line {line}, in run"):
             function(1.0)
+
+
+def from_the_front(x, i):
+    h = 0.0
+    for k in range(60):
+        h = h * 0.5 + x[i[k]]
+    return h
+
+
+def from_the_back(x, i):
+    h = 0.0
+    for k in range(59, -1, -1):
+        h = h * 0.5 + x[i[k]]
+    return h
+
+
+def scanned(x, i):
+    return fg.scan(lambda c, k: (c * 0.5 + x[k], None), 0.0, i)[0]
+
+
+def scanned_back(x, i):
+    return fg.scan(lambda c, k: (c * 0.5 + x[k], None), 0.0, i, reverse=True)[0]
+
+
+def written_at(x, i):
+    y = fnp.array(x)
+    for k in range(60):
+        y[i[k]] = y[i[k]] * 0.5 + np.sin(x[k])
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("way", ["jit", "jit of grad", "grad of jit", "jit of jvp", "jit of vmap"])
+@pytest.mark.parametrize(
+    "f",
+    [from_the_front, from_the_back, scanned, scanned_back, written_at],
+    ids=lambda f: f.__name__,
+)
+def test_the_first_of_several_indices_out_of_range_is_named(f, way):
+    """As the program is written, although its backward pass meets the last one first."""
+    g = {
+        "jit": lambda: fg.jit(f),
+        "jit of grad": lambda: fg.jit(fg.grad(f)),
+        "grad of jit": lambda: fg.grad(fg.jit(f)),
+        "jit of jvp": lambda: fg.jit(lambda x, i: fg.jvp(lambda x: f(x, i), (x,), (x,))),
+        "jit of vmap": lambda: fg.jit(fg.vmap(fg.grad(f), (None, None), axis_size=2)),
+    }[way]()
+    x, i = np.linspace(0.1, 1.0, 60), np.arange(60)
+    g(x, i)
+    i[[30, 40, 50]] = 200, 300, 400
+    with pytest.raises(IndexError) as plain:
+        f(x, i)
+    for _ in range(2):  # the second time the call takes the short way
+        with pytest.raises(IndexError) as error:
+            g(x, i)
+        assert str(error.value) == str(plain.value)
+        lines, first = inspect.getsourcelines(f)
+        told = "".join(getattr(error.value, "__notes__", []))
+        assert any(f'{__file__}", line {first + k}' in told for k in range(len(lines)))
+    assert np.all(np.isfinite(g(x, np.arange(60))))
