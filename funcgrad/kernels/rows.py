@@ -106,7 +106,7 @@ def _prepared(node: Any, g: Any) -> Work:
         g if x is None else layout.view(x, True),
     ]
     divisor = 1.0
-    if prim in (VAR, STD):
+    if KERNELS[prim] in ("var", "std"):
         divisor = max(float(aval.size // max(layout.groups, 1)) - params["ddof"], 0.0)
     loop = "along" if len(layout.whole) == 4 else "beside"
     return Work(loop, [*arrays, layout.view(out, True)], layout, divisor, out)

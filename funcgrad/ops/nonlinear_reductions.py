@@ -39,7 +39,6 @@ from funcgrad.ops.reduction import (
     ROWS,
     Axes,
     Axis,
-    broadcast_along,
     complex_rows,
     extent,
     given_dtype,
@@ -58,7 +57,9 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import flip, reshape, transpose
 from funcgrad.ops.sums import counted, mean, sum, wide
 
-__all__ = ["graded", "max", "min", "prod", "prod_partial", "std", "var"]
+__all__ = [
+    "graded", "max", "min", "prod", "prod_partial", "std", "std_partial", "var", "var_partial",
+]  # fmt: skip
 
 # ------------------------------------------------- reductions stated by a partial derivative
 
@@ -78,13 +79,14 @@ def graded(
     """
 
     def weighted(c: Array, y: Array, x: Array, mask: Any, params: Params) -> Array:
-        y = reshape(y, kept(type_of(x).shape, params["axes"]))
-        chosen, d = partial(y, x, *mask, **params)
+        lines = kept(type_of(x).shape, params["axes"])
+        chosen, d = partial(reshape(y, lines), x, *mask, **params)
+        c = reshape(c, lines)
         return scale(c if chosen is None else where(chosen, c, 0.0), d)
 
     def vjp(g: Any, y: Any, x: Any, *mask: Any, needs: Any, **params: Any) -> list[Any]:
         aval = type_of(x)
-        c = weighted(broadcast_along(g, aval.shape, params["axes"]), y, x, mask, params)
+        c = weighted(g, y, x, mask, params)
         return [cast(c, aval.dtype), *(None for _ in mask)]
 
     made = explicit(
@@ -123,14 +125,14 @@ def _deviation(x: Any, mask: Any, axes: Axes, dtype: Any, ddof: float) -> tuple[
     return away, maximum(subtract(count, float(ddof)), 0.0)
 
 
-def _var_partial(
+def var_partial(
     _: Any, x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any, ddof: float
 ) -> tuple[Any, Any]:
     away, divisor = _deviation(x, mask, axes, dtype, ddof)
     return mask_of(x, mask), divide(multiply(2.0, away), divisor)
 
 
-def _std_partial(
+def std_partial(
     y: Any, x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any, ddof: float
 ) -> tuple[Any, Any]:
     away, divisor = _deviation(x, mask, axes, dtype, ddof)
@@ -149,8 +151,8 @@ _MOMENT_SAMPLES = with_samples(
         Sample((np.full((2, 3), 1.5),), {**ROWS, "dtype": None, "ddof": 0}, smooth=False),
     ],
 )
-VAR = graded("var", _moment(np.var), np.var, _var_partial, _MOMENT_SAMPLES)
-STD = graded("std", _moment(np.std), np.std, _std_partial, _MOMENT_SAMPLES)
+VAR = graded("var", _moment(np.var), np.var, var_partial, _MOMENT_SAMPLES)
+STD = graded("std", _moment(np.std), np.std, std_partial, _MOMENT_SAMPLES)
 
 
 def _apply_moment(

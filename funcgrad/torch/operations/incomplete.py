@@ -19,7 +19,7 @@ from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import rejection
-from funcgrad.torch.operations.common import boxed, computed
+from funcgrad.torch.operations.common import boxed, computed, widened
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import floats, node, op
 
@@ -34,7 +34,7 @@ def _incomplete(name: str) -> Any:
 
         return getattr(incomplete, name)(x, y)
 
-    return Composite(name, value)
+    return Composite(name, widened(value))
 
 
 igamma = op(

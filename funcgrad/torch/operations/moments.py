@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
 
+import numpy as np
+
+from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.errors import outside
-from funcgrad.ops import nonlinear_reductions, sums
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import sums
+from funcgrad.ops.nonlinear_reductions import STD, VAR, std_partial, var_partial
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.moments_of_lines import variance
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
@@ -22,6 +29,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
+from funcgrad.torch.operations.restated import restated_reduction
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -63,6 +71,42 @@ def _shown(
     }  # fmt: skip
 
 
+def _values(
+    root: bool, x: Any, *, axes: tuple[int, ...], keepdims: bool, dtype: None, ddof: float
+) -> Any:
+    """The variance or its root, computed in double as PyTorch does."""
+    found = variance(x, axes, ddof, keepdims)
+    if root:
+        found = np.sqrt(found)
+    kind = x.real.dtype.newbyteorder("=")
+    return found if found.dtype == kind else found.astype(kind)
+
+
+def _in_double(core: Any, x: Array, **params: Any) -> Array:
+    """The core's operation, for whoever stages ours: its values are computed in double, too."""
+    kind = dtype_of(x)
+    wide = np.dtype("c16" if kind.kind == "c" else "f8")
+    found = bind(core, (x,), {**params, "dtype": wide})
+    return a.cast(found, np.dtype(f"f{kind.itemsize // (2 if kind.kind == 'c' else 1)}"))
+
+
+def _record(core: Any, numpy_function: Any, partial: Any, root: bool) -> Any:
+    made = restated_reduction(
+        core, numpy_function, partial, lambda _: True, functools.partial(_values, root), _in_double
+    )
+
+    def applied(x: Array, axis: Any, ddof: float, keepdims: bool) -> Array:
+        params = {"axes": axis, "keepdims": keepdims, "dtype": None, "ddof": ddof}
+        return bind(made, (x,), params)
+
+    applied.primitive = made  # type: ignore[attr-defined]
+    return applied
+
+
+_var = _record(VAR, np.var, var_partial, False)
+_std = _record(STD, np.std, std_partial, True)
+
+
 def _moment(name: str, core: Any, kind: NodeClass, doc: str) -> Function[Tensor]:
     core = dense_or(name, core)
 
@@ -81,11 +125,11 @@ def _moment(name: str, core: Any, kind: NodeClass, doc: str) -> Function[Tensor]
 
 
 var = _moment(
-    "var", nonlinear_reductions.var, node("Var", "self", tells=TELLS, of="var"),
+    "var", _var, node("Var", "self", tells=TELLS, of="var"),
     "The variance over dimensions, divided by the number of elements less `correction`.",
 )  # fmt: skip
 std = _moment(
-    "std", nonlinear_reductions.std, node("Std", "result self", tells=TELLS, of="std"),
+    "std", _std, node("Std", "result self", tells=TELLS, of="std"),
     "The standard deviation over dimensions; its gradient is 0 where there is no spread.",
 )  # fmt: skip
 
@@ -111,5 +155,5 @@ def _pair(name: str, core: Any, kind: NodeClass) -> Function[tuple[Tensor, ...]]
     return function
 
 
-var_mean = _pair("var_mean", nonlinear_reductions.var, node("VarMean", "self", tells=TELLS))
-std_mean = _pair("std_mean", nonlinear_reductions.std, node("StdMean", "result0 self", tells=TELLS))
+var_mean = _pair("var_mean", _var, node("VarMean", "self", tells=TELLS))
+std_mean = _pair("std_mean", _std, node("StdMean", "result0 self", tells=TELLS))

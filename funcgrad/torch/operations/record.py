@@ -22,6 +22,7 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
 from funcgrad.torch import dtypes, recorders
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nodes import OF_CORE, Bends, GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.install import changing_function, changing_method, installed
@@ -164,11 +165,12 @@ Promote = Callable[..., Sequence[Array]]
 def refuse(refuses: Refusals, x: Array) -> None:
     """Raise what is said of the dtype of an operand, by NumPy's letters of kinds.
 
-    Words are the name of PyTorch's kernel that does not cover it; else it is the error itself.
+    "h" is half precision. Words are the name of PyTorch's kernel that does not cover it; else it is
+    the error itself.
     """
-    kind = dtype_of(x).kind
+    dtype = dtype_of(x)
     for kinds, said in refuses.items():
-        if kind in kinds:
+        if dtype.kind in kinds or ("h" in kinds and is_half(dtype)):
             if isinstance(said, str):
                 name = dtypes.scalar_name(kind_of(x))
                 raise NotImplementedError(f"\"{said}\" not implemented for '{name}'")

@@ -48,16 +48,19 @@ def stated(
 
 
 def restated_reduction(
-    core: Any, numpy_function: Callable[..., Any], partial: Callable[..., Any], like_core: Any
-) -> Explicit:
-    """A reduction of the core with another derivative by each element.
+    core: Any, numpy_function: Callable[..., Any], partial: Callable[..., Any], like_core: Any,
+    impl: Any = None, composed: Any = None,
+) -> Explicit:  # fmt: skip
+    """A reduction of the core with another derivative by each element, or values of its own.
 
     ``like_core(y)`` says of the result whether the core's derivative is the same for all of it:
-    then native code of the core serves both.
+    then native code of the core serves both. Values of its own come from `impl`, where it is staged
+    from ``composed(core, *xs, **params)``.
     """
     name = f"torch.{core.name}_restated"
-    made: Any = graded(name, core.impl, numpy_function, partial, lambda: _plain(core.sample()))
-    made.composed = functools.partial(_applied, core)
+    value = impl or core.impl
+    made: Any = graded(name, value, numpy_function, partial, lambda: _plain(core.sample()))
+    made.composed = functools.partial(composed or _applied, core)
     serve(made, core, lambda y: bool(np.all(like_core(y))))
     return made  # type: ignore[no-any-return]
 

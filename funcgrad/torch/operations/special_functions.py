@@ -205,7 +205,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 zeta = op(
     "special_zeta", OR_NUMBERS, core=gamma.zeta, promote=floats, node="SpecialZeta",
-    saves="self other", variants="",
+    saves="self other", variants="", refuses={"h": "zeta_cpu"},
     doc="The zeta function of Hurwitz ``Σ (other + k) ** -input``; no derivative by `input`.",
 )  # fmt: skip
 logit_, xlogy_ = in_place(logit, xlogy)
