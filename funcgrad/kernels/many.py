@@ -9,7 +9,10 @@ share memory.
 
 from __future__ import annotations
 
+import struct
+from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,9 +23,11 @@ from funcgrad.config import config
 from funcgrad.kernels import native, threads
 from funcgrad.kernels.native import Code, Kinds
 
-__all__ = ["kinds_of", "run", "text"]
+__all__ = ["Table", "kinds_of", "run", "text"]
 
 ndarray = np.ndarray
+SHARED = 1 << 14  # elements of a prepared table: with fewer the second thread comes too late
+PIECE = 1 << 12  # elements of it that a thread takes; a multiple of every vector
 
 
 def kinds_of(arrays: Sequence[Any], numbers: Sequence[Any]) -> Kinds | None:
@@ -51,7 +56,7 @@ def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequen
     # two arrays are read as fast by one thread as memory gives them out
     if total >= threads.PARALLEL and config.threads > 1 and len(rows[0]) > 2:
         item = rows[0][0].itemsize
-        table = _cut(sent[start:].reshape(count, -1), item)
+        table = _cut(sent[start:].reshape(count, -1), item, threads.PIECE)
         if _apart(rows):
             sent, count = np.concatenate([sent[:start], table.reshape(-1)]), len(table)
             pool().run(code.address, address_of()(sent), count)
@@ -62,13 +67,84 @@ def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequen
         raise MemoryError("a kernel had no memory for intermediate values")
 
 
-def _cut(table: ndarray[Any, Any], item: int) -> ndarray[Any, Any]:
-    """The rows, large ones in pieces that threads can share."""
-    counts = -(-table[:, -1] // threads.PIECE)
+class Table:
+    """The call for rows that come again, with other numbers and other arrays in the second place.
+
+    In these rows arrays share no memory with those of another row, and own theirs, or no threads
+    share them; `owners` are what owns the memory that is written.
+    """
+
+    __slots__ = ("code", "count", "form", "kinds", "owners", "pieces", "places", "rows", "words")
+
+    def __init__(
+        self, code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequence[Any]
+    ) -> None:
+        self.code, self.rows, self.kinds = code, rows, (*map(type, numbers),)
+        given = [x for x in numbers if x is not None]
+        self.form = struct.Struct("=" + "".join("d" if type(x) is float else "q" for x in given))
+        start, width = 1 + len(given), len(rows[0]) + 2
+        table = np.array([[*map(id, r), 0, r[0].size] for r in rows], np.int64)
+        total = sum(r[0].size for r in rows)
+        self.owners = _owners(rows) if total >= SHARED and len(rows[0]) > 2 else None
+        if self.owners is not None and _apart([(r[0], *r[2:]) for r in rows]):
+            table = _cut(table, rows[0][0].itemsize, PIECE)
+        else:
+            self.owners = None
+        self.count = len(table)
+        self.words = array("q", [0] * start + table.reshape(-1).tolist())
+        counts = [1 if self.owners is None else -(-r[0].size // PIECE) for r in rows]
+        firsts = np.cumsum([0, *counts]).tolist()
+        self.places = [
+            range(start + 1 + first * width, start + 1 + last * width, width)
+            for first, last in pairwise(firsts)
+        ]
+
+    def fits(self, numbers: Sequence[Any]) -> bool:
+        """Whether the code takes such numbers."""
+        return (*map(type, numbers),) == self.kinds
+
+    def run(self, numbers: Sequence[Any], arrays: Sequence[ndarray[Any, Any]]) -> None:
+        """Call the kernel, see `run`; `arrays` are those in the second place."""
+        words = self.words[:]
+        given = array("q", self.form.pack(*[x for x in numbers if x is not None]))
+        words[1 : 1 + len(given)] = given
+        shared = self.owners is not None and config.threads > 1
+        for x, places in zip(arrays, self.places, strict=True):
+            number = id(x)
+            if shared and (x.base is not None or number in self.owners):  # type: ignore[operator]
+                shared = False
+            for k in places:
+                words[k] = number
+        at = words.buffer_info()[0]
+        if shared:
+            pool().run(self.code.address, at, self.count)
+        else:
+            self.code.call(at, 0, self.count, 0)
+        if words[0]:
+            raise MemoryError("a kernel had no memory for intermediate values")
+
+
+def _owners(rows: Sequence[Sequence[ndarray[Any, Any]]]) -> frozenset[int] | None:
+    """What owns the memory that rows write; None where that is not known of some."""
+    found = set()
+    for row in rows:
+        for x in (row[0], *row[2:]):
+            whole: Any = x
+            while type(whole) is ndarray and whole.base is not None:
+                whole = whole.base
+            if type(whole) is not ndarray or not whole.flags.owndata:
+                return None
+            found.add(id(whole))
+    return frozenset(found)
+
+
+def _cut(table: ndarray[Any, Any], item: int, most: int) -> ndarray[Any, Any]:
+    """The rows, those of more than `most` elements in pieces that threads can share."""
+    counts = -(-table[:, -1] // most)
     pieces = np.repeat(table, counts, 0)
     first = np.arange(len(pieces)) - np.repeat(np.cumsum(counts) - counts, counts)
-    pieces[:, -2] = first * threads.PIECE * item
-    pieces[:, -1] = np.minimum(pieces[:, -1] - first * threads.PIECE, threads.PIECE)
+    pieces[:, -2] = first * most * item
+    pieces[:, -1] = np.minimum(pieces[:, -1] - first * most, most)
     return pieces
 
 

@@ -9,6 +9,7 @@ any thread runs a piece, the interpreter's lock is not needed, and neither is Nu
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -39,6 +40,7 @@ FIRST, LAST, LENGTH = "first", "last", "length"  # of the piece
 FLAGS = 0x501  # of NumPy: no gaps, aligned, may be written
 NUMBERS: dict[type, str] = {np.float64: "double", float: "double", np.float32: "float",
                             int: "i64", np.int64: "i64", bool: "i8", np.bool_: "i8"}  # fmt: skip
+DOUBLE, WORD = struct.Struct("=d"), struct.Struct("=q")
 Kinds = tuple[Any, ...]
 Form = Callable[[str, Kinds], str]  # writes the module that calls a kernel, given its symbol
 
@@ -119,6 +121,8 @@ def words_of(x: Any) -> tuple[int, ...]:
         return ()
     if type(x) is int or type(x) is bool:
         return (int(x),)
+    if type(x) is float:
+        return WORD.unpack(DOUBLE.pack(x))
     word = np.zeros(1, np.int64)
     word.view(np.asarray(x).dtype)[0] = x
     return (int(word[0]),)

@@ -14,8 +14,9 @@ import numpy as np
 from funcgrad.kernels import many, threads
 from funcgrad.kernels import updates_in_numpy_generated as in_numpy
 from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
+from funcgrad.kernels.native import Code
 
-__all__ = ["Move", "carry_out"]
+__all__ = ["Move", "carry_out", "code_for"]
 
 ndarray = np.ndarray
 Arrays = tuple[Any, ...]
@@ -80,6 +81,19 @@ def _entry(rule: str, dtype: Any, writeable: bool, numbers: tuple[Any, ...]) -> 
     """Of the kernel for dtype, gradient (F if it is read-only) and options (n, or - for none)."""
     options = "".join("-" if n is None else "n" for n in numbers[:3])
     return entry_of(f"{rule}_update", f"{dtype.char} {'f' if writeable else 'F'}{options}")
+
+
+def code_for(
+    rule: str, arrays: Sequence[ndarray[Any, Any]], numbers: Sequence[Any]
+) -> tuple[Entry, Code] | None:
+    """The kernel of a rule for arrays without gaps, and its code; None if it is not loaded."""
+    dtype = arrays[0].dtype
+    if dtype not in FLOATS:
+        return None
+    entry = _entry(rule, dtype, True, numbers)
+    kinds = many.kinds_of(_flat(arrays), numbers)
+    code = entry.codes.get(("many", kinds)) if kinds is not None and entry.taken() else None
+    return None if code is None else (entry, code)
 
 
 def _by_kernel(

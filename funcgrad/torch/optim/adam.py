@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
-from funcgrad.core.tracer import Tracer
-from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
-from funcgrad.torch.optim.updates import (
-    Array,
-    Move,
-    counted,
-    counter,
-    held,
-    number,
-    opened,
-    options,
-    root,
-    settings,
-    zeros_like,
-)
+from funcgrad.torch.optim.repeated import Rule
+from funcgrad.torch.optim.updates import number, options, root, settings
 
 __all__ = ["Adam", "AdamW"]
 
@@ -84,26 +70,20 @@ class Adam(Optimizer):
         )
         super().__init__(params, settings(locals(), names))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
-        amsgrad, eps = group["amsgrad"], number(group["eps"])
-        shrinks = group["decoupled_weight_decay"] and group["weight_decay"] != 0
-        before = options(group, 1 - lr * number(group["weight_decay"]) if shrinks else None)
-        rule, names = "adam", ["exp_avg", "exp_avg_sq"]
-        if amsgrad:
-            rule, names = "amsgrad", [*names, "max_exp_avg_sq"]
-        known: Any = None  # the number of steps for which `numbers` are
-        for p, g in found:
-            state = self.state[p]
-            if not state:
-                state["step"] = counter()
-                state.update((name, zeros_like(p)) for name in names)
-            step: Any = counted(state)
-            if isinstance(step, Tracer) or step != known:
-                rate, size, known = lr / (1 - beta1**step), root(1 - beta2**step), step
-                numbers = (*before, 1 - beta1, beta2, 1 - beta2, size, eps, rate)
-            arrays = [held(state[name]) for name in names]
-            yield Move(rule, (opened(p, 2 if shrinks else 1), g, *arrays), numbers)
+        eps, decay = number(group["eps"]), group["weight_decay"]
+        shrinks = group["decoupled_weight_decay"] and decay != 0
+        before = options(group, 1 - lr * number(decay) if shrinks else None)
+
+        def numbers(step: Any) -> tuple[Any, ...]:
+            rate, size = lr / (1 - beta1**step), root(1 - beta2**step)
+            return (*before, 1 - beta1, beta2, 1 - beta2, size, eps, rate)
+
+        times = 2 if shrinks else 1
+        if group["amsgrad"]:
+            return Rule("amsgrad", ("exp_avg", "exp_avg_sq", "max_exp_avg_sq"), numbers, times)
+        return Rule("adam", ("exp_avg", "exp_avg_sq"), numbers, times)
 
 
 class AdamW(Adam):

@@ -11,6 +11,7 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
+from funcgrad.torch.optim.repeated import Rule
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
@@ -90,16 +91,11 @@ class Adamax(Optimizer):
         names = "lr betas eps weight_decay foreach maximize differentiable capturable"
         super().__init__(params, settings(locals(), names))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
         before = (*options(group), 1 - beta1, beta2, number(group["eps"]))
-        for p, g in found:
-            state = self.state[p]
-            if not state:
-                state.update(step=counter(), exp_avg=zeros_like(p), exp_inf=zeros_like(p))
-            rate = lr / (1 - beta1 ** counted(state))
-            arrays = (opened(p), g, held(state["exp_avg"]), held(state["exp_inf"]))
-            yield Move("adamax", arrays, (*before, rate))
+        state = ("exp_avg", "exp_inf")
+        return Rule("adamax", state, lambda step: (*before, lr / (1 - beta1**step)))
 
 
 class NAdam(Optimizer):

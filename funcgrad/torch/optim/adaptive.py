@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
-from funcgrad.torch.optim.updates import (
-    Array,
-    Move,
-    counted,
-    counter,
-    full_like,
-    held,
-    number,
-    opened,
-    options,
-    settings,
-    zeros_like,
-)
+from funcgrad.torch.optim.repeated import Rule
+from funcgrad.torch.optim.updates import counter, full_like, number, options, settings
 
 __all__ = ["Adadelta", "Adagrad", "RMSprop"]
 
@@ -65,23 +53,20 @@ class RMSprop(Optimizer):
         )
         super().__init__(params, settings(locals(), names, "alpha"))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
         alpha, eps, lr = (number(group[name]) for name in ("alpha", "eps", "lr"))
-        rule, names, given = "rmsprop", ["square_avg"], [alpha, 1 - alpha, eps]
+        name, state, given = "rmsprop", ["square_avg"], [alpha, 1 - alpha, eps]
         if group["centered"]:
-            rule, names = f"{rule}_centered", [*names, "grad_avg"]
+            name, state = f"{name}_centered", [*state, "grad_avg"]
         if group["momentum"] > 0:
-            rule, names = f"{rule}_momentum", [*names, "momentum_buffer"]
+            name, state = f"{name}_momentum", [*state, "momentum_buffer"]
             given.append(number(group["momentum"]))
         numbers = (*options(group), *given, lr)
-        for p, g in found:
-            state = self.state[p]
-            if not state:
-                state["step"] = counter()
-                state.update((n, zeros_like(p)) for n in STATE if n in names)
-            counted(state)
-            arrays = [held(state[name]) for name in names]
-            yield Move(rule, (opened(p), g, *arrays), numbers)
+        return Rule(name, tuple(state), lambda _: numbers)
+
+    def _begin(self, p: Tensor, group: Group, rule: Rule) -> dict[str, Any]:
+        found = super()._begin(p, group, rule)
+        return {name: found[name] for name in ("step", *STATE) if name in found}
 
 
 class Adagrad(Optimizer):
@@ -124,15 +109,15 @@ class Adagrad(Optimizer):
         super().__init__(params, settings(locals(), names))
         for group in self.param_groups:
             for p in group["params"]:
-                total = full_like(p, group["initial_accumulator_value"])
-                self.state[p] = {"step": counter(), "sum": total}
+                self.state[p] = self._begin(p, group, self._rule(group))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
         before, eps, lr = options(group), number(group["eps"]), number(group["lr"])
-        for p, g in found:
-            state = self.state[p]
-            rate = lr / (1 + (counted(state) - 1) * group["lr_decay"])
-            yield Move("adagrad", (opened(p), g, held(state["sum"])), (*before, eps, rate))
+        decay = group["lr_decay"]
+        return Rule("adagrad", ("sum",), lambda k: (*before, eps, lr / (1 + (k - 1) * decay)))
+
+    def _begin(self, p: Tensor, group: Group, rule: Rule) -> dict[str, Any]:
+        return {"step": counter(), "sum": full_like(p, group["initial_accumulator_value"])}
 
 
 class Adadelta(Optimizer):
@@ -187,13 +172,7 @@ class Adadelta(Optimizer):
         names = "lr rho eps weight_decay maximize capturable foreach differentiable"
         super().__init__(params, settings(locals(), names))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
         rho, eps, lr = (number(group[name]) for name in ("rho", "eps", "lr"))
         numbers = (*options(group), rho, 1 - rho, eps, lr)
-        for p, g in found:
-            state = self.state[p]
-            if not state:
-                state.update(step=counter(), square_avg=zeros_like(p), acc_delta=zeros_like(p))
-            counted(state)
-            arrays = (opened(p), g, held(state["square_avg"]), held(state["acc_delta"]))
-            yield Move("adadelta", arrays, numbers)
+        return Rule("adadelta", ("square_avg", "acc_delta"), lambda _: numbers)

@@ -16,15 +16,27 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.dtypes import bfloat16
 from funcgrad.torch.hooks import RemovableHandle, add_hook
-from funcgrad.torch.modes import enable_grad, no_grad
+from funcgrad.torch.modes import enable_grad, modes, no_grad
 from funcgrad.torch.narrow import settle
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
-from funcgrad.torch.optim.updates import Array, Move, carry_out, held
+from funcgrad.torch.optim.repeated import Repeated, Rule
+from funcgrad.torch.optim.updates import (
+    Array,
+    Move,
+    carry_out,
+    counted,
+    counter,
+    held,
+    opened,
+    zeros_like,
+)
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["Optimizer", "required"]
@@ -84,6 +96,9 @@ def _settle(optimizer: Optimizer) -> None:
     """Round what a step has written into parameters and state of bfloat16."""
     for group in optimizer.param_groups:
         for p in group["params"]:
+            t = p._t
+            if type(t) is RootTracer and t.kind is not None:
+                continue  # the usual case: of floats that NumPy has
             if p.dtype is bfloat16:
                 for x in (p, *optimizer.state.get(p, {}).values()):
                     if isinstance(x, Tensor) and x.dtype is bfloat16:
@@ -251,14 +266,50 @@ class Optimizer:
 
     def _advance(self, group: Group) -> None:
         """Change the parameters of a group."""
+        rule = self._rule(group) if modes.stage is None else None
+        again = None if rule is None else self._repeated(group)
+        if rule is not None and again is not None and again.step(rule, self.state):
+            return
         pairs = [(p, p.grad) for p in group["params"]]
         found = [(p, held(g)) for p, g in pairs if g is not None]
         with np.errstate(all="ignore"):  # an overflow shows in the numbers, as in PyTorch
             carry_out(self._moves(found, group), sum([g.size for _, g in found]))
+        if rule is not None and again is not None:
+            again.prepare(rule, self.state)
+
+    def _repeated(self, group: Group) -> Repeated:
+        """What is known of the steps of a group."""
+        known: dict[int, Repeated] = self.__dict__.setdefault("_known_steps", {})
+        found = known.get(id(group))
+        if found is None or found.group is not group:
+            if len(known) > len(self.param_groups):  # groups that a loaded state has replaced
+                known.clear()
+            found = known[id(group)] = Repeated(group)
+        return found
+
+    def _rule(self, group: Group) -> Rule | None:
+        """What each step does with the parameters of a group; None if that depends on more."""
+        return None
+
+    def _begin(self, p: Tensor, group: Group, rule: Rule) -> dict[str, Any]:
+        """The state of a parameter before the first step."""
+        return {"step": counter(), **{name: zeros_like(p) for name in rule.state}}
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         """The step of each parameter with its gradient; of complex ones the parts are taken."""
-        raise NotImplementedError
+        rule = self._rule(group)
+        if rule is None:
+            raise NotImplementedError
+        known: Any = None  # the number of steps for which `numbers` are
+        for p, g in found:
+            state = self.state[p]
+            if not state:
+                state.update(self._begin(p, group, rule))
+            step: Any = counted(state)
+            if isinstance(step, Tracer) or step != known:
+                numbers, known = rule.numbers(step), step
+            arrays = [held(state[name]) for name in rule.state]
+            yield Move(rule.name, (opened(p, rule.versions), g, *arrays), numbers)
 
     # ------------------------------------------------------------------------------- state
 

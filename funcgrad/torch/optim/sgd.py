@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
+from funcgrad.torch.optim.repeated import Rule
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
@@ -73,20 +74,30 @@ class SGD(Optimizer):
         names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
         super().__init__(params, settings(locals(), names))
 
-    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+    def _rule(self, group: Group) -> Rule:
+        """Of the second step on: the first one begins the state."""
         momentum, lr, before = number(group["momentum"]), number(group["lr"]), options(group)
         if momentum == 0:
-            plain = (*before, lr)
-            for p, g in found:
-                yield Move("sgd", (opened(p), g), plain)
-            return
-        rule = "nesterov" if group["nesterov"] else "momentum"
+            return Rule("sgd", (), lambda _: (*before, lr), counts=False)
         numbers = (*before, momentum, 1 - number(group["dampening"]), lr)
-        first = (*before, momentum, lr) if group["nesterov"] else (*before, lr)
+        name = "nesterov" if group["nesterov"] else "momentum"
+        return Rule(name, ("momentum_buffer",), lambda _: numbers, counts=False)
+
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        rule = self._rule(group)
+        numbers = rule.numbers(0)
+        if not rule.state:
+            for p, g in found:
+                yield Move(rule.name, (opened(p), g), numbers)
+            return
+        first = (*numbers[:-2], numbers[-1]) if group["nesterov"] else (*numbers[:-3], numbers[-1])
         for p, g in found:
             state = self.state[p]
             known = state.get("momentum_buffer") is not None
             if not known:
                 state["momentum_buffer"] = zeros_like(p)
             arrays = (opened(p), g, held(state["momentum_buffer"]))
-            yield Move(rule, arrays, numbers) if known else Move(f"{rule}_first", arrays, first)
+            if known:
+                yield Move(rule.name, arrays, numbers)
+            else:
+                yield Move(f"{rule.name}_first", arrays, first)
