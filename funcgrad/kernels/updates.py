@@ -83,9 +83,7 @@ def _entry(rule: str, dtype: Any, writeable: bool, numbers: tuple[Any, ...]) -> 
     return entry_of(f"{rule}_update", f"{dtype.char} {'f' if writeable else 'F'}{options}")
 
 
-def code_for(
-    rule: str, arrays: Sequence[ndarray[Any, Any]], numbers: Sequence[Any]
-) -> tuple[Entry, Code] | None:
+def code_for(rule: str, arrays: Arrays, numbers: tuple[Any, ...]) -> tuple[Entry, Code] | None:
     """The kernel of a rule for arrays without gaps, and its code; None if it is not loaded."""
     dtype = arrays[0].dtype
     if dtype not in FLOATS:
