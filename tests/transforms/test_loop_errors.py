@@ -255,3 +255,9 @@ def test_the_first_of_several_indices_out_of_range_is_named(f, way):
         told = "".join(getattr(error.value, "__notes__", []))
         assert any(f'{__file__}", line {first + k}' in told for k in range(len(lines)))
     assert np.all(np.isfinite(g(x, np.arange(60))))
+
+
+def test_the_first_is_named_where_all_of_the_backward_pass_is_known():
+    f = fg.jit(fg.grad(lambda x: fg.fori_loop(0, 5, lambda i, c: c + x[i], 0.0)))
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        f(np.arange(3.0))
