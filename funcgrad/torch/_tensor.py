@@ -319,7 +319,10 @@ def _legacy(args: tuple[Any, ...]) -> Any:
 def box(x: Array) -> Tensor:
     """A tensor of a content: a tracer, or an array that nobody else holds."""
     made: Tensor = new(Tensor)
-    made._t = x if isinstance(x, Tracer) and type(x) is not Memory else plain(x)
+    if type(x) is np.ndarray:
+        made._t = plain(x)
+    else:
+        made._t = x if isinstance(x, Tracer) and type(x) is not Memory else plain(x)
     made._grad = made._link = None
     return made
 

@@ -127,11 +127,13 @@ def _quick(
 ) -> list[Array | None]:
     """The pass of the core, where no user code can look."""
     found: list[Any] = pulled(order, roots, ends, quick=True)
-    if accumulate and given and order and all(node.prim.hands_on for node in order):
+    if accumulate and given and order and _hands_on(order):
         found = _handed_on(ends, found, given)
     found = own(found, [g for _, g in roots])
-    if any(g is None for g in found):
-        fill(order, ends, found)
+    for g in found:
+        if g is None:
+            fill(order, ends, found)
+            break
     if not accumulate:
         return [
             None if g is None else in_dtype_of(edge_of(end), conjugated(g))
@@ -141,6 +143,14 @@ def _quick(
         if g is not None:
             accumulate_grad(leaf, conjugated(g), False)
     return []
+
+
+def _hands_on(order: Sequence[Any]) -> bool:
+    """Whether every node of the graph hands on views of its cotangent."""
+    for node in order:  # noqa: SIM110  (a generator takes as long as a small pass)
+        if not node.prim.hands_on:
+            return False
+    return True
 
 
 def _handed_on(ends: Sequence[Any], found: Sequence[Any], given: Sequence[Any]) -> list[Any]:

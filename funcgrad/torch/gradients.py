@@ -54,11 +54,15 @@ def _is_narrow_output(node: Any, k: int) -> bool:
 
 def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
     """Add `g`, which nobody else holds, to the gradient of a leaf."""
-    g = in_dtype_of((leaf, 0), g)
+    if not leaf.avals[0].dtype.isnative:
+        g = in_dtype_of((leaf, 0), g)
     with accumulating:
         while True:
             old = leaf.grad
-            new = box(_laid(leaf, g)) if old is None else _sum(old, g, create_graph)
+            if old is None:
+                new = box(g if type(g) is ndarray and g.ndim < 2 else _laid(leaf, g))
+            else:
+                new = _sum(old, g, create_graph)
             if leaf.grad is old:  # no handler of a signal has added to it meanwhile
                 leaf.grad = new
                 return

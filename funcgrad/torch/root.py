@@ -149,12 +149,13 @@ class RootTape(Tape):
         """One object for each layout and shape, if it is not huge, of floats; see `recorders`."""
         key: tuple[Any, ...]
         if type(x) is np.ndarray:
-            if not x.dtype.isnative:
+            dtype = x.dtype
+            if not dtype.isnative:
                 settle(x)
                 return None
             if x.size >= PARALLEL:
                 return None
-            key = (x.dtype.num, x.shape)
+            key = (dtype.num, x.shape)
             if not x.flags.c_contiguous:
                 key += x.strides
         elif type(x) is np.float32 or type(x) is np.float64:

@@ -87,7 +87,10 @@ def _shares(x: Any, given: Sequence[Any]) -> bool:
 def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     """Derivatives that the caller may change, in C order where they are copied."""
     owned = _apart(found, given, written_out)
-    return [x[()] if type(x) is ndarray and not x.ndim else x for x in owned]
+    for k, x in enumerate(owned):
+        if type(x) is ndarray and not x.ndim:
+            owned[k] = x[()]
+    return owned
 
 
 def apart(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
@@ -107,10 +110,18 @@ def _apart(
     for x in found:
         if type(x) is ndarray:
             if seen is None:
-                both = (y for g in given for y in (g, getattr(g, "base", None)))
-                seen = {id(y) for y in both if y is not None}
-            x = _whole(x)
-            if not _may_keep(x, seen):
+                seen = set()
+                for g in given:
+                    seen.add(id(g))
+                    base = getattr(g, "base", None)
+                    if base is not None:
+                        seen.add(id(base))
+            if x.base is None:  # the common case, without a call
+                kept = id(x) not in seen and x.flags.writeable
+            else:
+                x = _whole(x)
+                kept = _may_keep(x, seen)
+            if not kept:
                 x = copied(x)
             seen.add(id(x if x.base is None else x.base))
         out.append(x)

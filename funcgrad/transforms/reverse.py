@@ -203,7 +203,11 @@ def pulled(
                 _pull_staged(node, cts, dense(g))
             else:
                 node.pull(cts, dense(g))
-    return [dense(cts.get(leaf)) for leaf in leaves]
+    found = []
+    for leaf in leaves:
+        g = cts.get(leaf)
+        found.append(g if type(g) is ndarray else dense(g))
+    return found
 
 
 def _raw(slots: Sequence[Any]) -> bool:
@@ -221,6 +225,8 @@ def _is_given_nan(node: Node, g: Sequence[Any]) -> bool:
 
 
 def _started(roots: Sequence[tuple[Node, Array]]) -> Cotangents:
+    if len(roots) == 1:
+        return dict(roots)
     cts: Cotangents = {}
     for node, g in roots:
         cts[node] = g if node not in cts else add(cts[node], g)
