@@ -27,6 +27,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.errors import CompilerError, outside
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.threads import PARALLEL
+from funcgrad.torch.modes import modes
 from funcgrad.transforms.node import IN_PLACE_FROM
 
 __all__ = [
@@ -110,14 +111,14 @@ def least(prim: Primitive) -> int:
     """From how many elements on an operation has native code.
 
     What is made of many calls of NumPy and has no hot path has it for all; what is cheap, where
-    threads help.
+    threads help; losses, whose sum comes beside it, once they are not small.
     """
     if not suits(prim):
         return sys.maxsize
     if not costly(prim):
         return PARALLEL
     if prim.form == "composite":
-        return SMALL
+        return SMALL if _adds(prim) else 1
     return 1 if prim.in_pieces and prim not in HOT else FEWEST
 
 
@@ -347,6 +348,7 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
     from funcgrad.torch.flat_code import code_of  # it is needed once for each operation
 
     found = None
+    watching, modes.watching = modes.watching, None  # what is staged is no call of the user's
     try:
         found = code_of(prim, form, params)
     except CompilerError as error:
@@ -356,6 +358,8 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
             RuntimeWarning,
             stacklevel=outside(),
         )
+    finally:
+        modes.watching = watching
     _codes[key] = found
     return found
 

@@ -8,12 +8,14 @@ cotangent with gaps) goes to `flat`, to the same code. It imports what `flat` im
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from funcgrad.compile.llvm.entry import At, Buffer, Entry, Leaf, Made, Program, Step, native
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
@@ -31,10 +33,11 @@ Pull = Callable[[Any, Any], "list[Any] | None"]
 class _Call:
     """The code for a size, and its table but for addresses."""
 
-    __slots__ = ("at", "call", "chunks", "numbers", "shared", "tail")
+    __slots__ = ("at", "call", "chunks", "code", "numbers", "shared", "tail")
 
     def __init__(self, code: Any, size: int, grain: int, numbers: Sequence[float]) -> None:
         self.call, self.at, self.chunks = code.call, code.address, -(-size // grain)
+        self.code = code
         self.shared = size >= flat.SHARED
         self.tail, self.numbers = array("q", [size, grain]), len(numbers)
         self.tail.frombytes(array("d", numbers).tobytes())
@@ -51,6 +54,31 @@ class _Call:
             pool().run(self.at, where, self.chunks)
         else:
             self.call(where, 0, self.chunks, 0)
+
+    def entry(
+        self, arrays: Sequence[Any], made: int, shape: tuple[int, ...], dtype: Any
+    ) -> Callable[..., Any] | None:
+        """A native function of operands like `arrays` that makes and returns so many of `shape`.
+
+        It checks what it is given, and returns NotImplemented where that does not fit. Large
+        results lie in memory that is used again, which it does not know.
+        """
+        size = math.prod(shape) * dtype.itemsize
+        if self.shared or size >= memory.SMALLEST or native.native() is None:
+            return None
+        words = [At("leaf", k) for k in range(len(arrays))]
+        words += [At("buffer", k) for k in range(made)]
+        program = Program(
+            [Leaf(x.shape, x.dtype) for x in arrays],
+            [Buffer(shape, dtype)] * made,
+            [Step(self.at, [*words, *self.tail], self.chunks)],
+            [Made(k) for k in range(made)],
+            result=0 if made == 1 else None,
+            keep=self.code,
+        )
+        entry = Entry()
+        entry.add(program)
+        return entry.call
 
 
 def value_plan(prim: Primitive, xs: Sequence[Any], params: Params) -> Callable[..., Any] | None:
@@ -69,6 +97,12 @@ def value_plan(prim: Primitive, xs: Sequence[Any], params: Params) -> Callable[.
     shape, dtype, size = first.shape, first.dtype, first.size
     call = _Call(found.code, size, flat.PIECE if found.total else flat.CHUNK, found.given.numbers)
     mean = found.total and params["reduction"] == "mean"
+    entry = None if found.total else call.entry(found.given.arrays, 1, shape, dtype)
+
+    def quick(*arrays: Any) -> Any:
+        assert entry is not None
+        out = entry(*arrays) if config.kernels else NotImplemented
+        return None if out is NotImplemented else out
 
     def value(*arrays: Any) -> Any:
         if not config.kernels:
@@ -90,7 +124,7 @@ def value_plan(prim: Primitive, xs: Sequence[Any], params: Params) -> Callable[.
         call.run((*arrays, parts))
         return flat.whole_of(parts, size, mean)
 
-    return total if found.total else value
+    return total if found.total else value if entry is None else quick
 
 
 class Pulls:
@@ -143,6 +177,20 @@ def _pull_plan(node: Any, g: Any, constant: bool) -> Pull | None:
     mean = adds and node.params["reduction"] == "mean"
     count = sum(wanted)
     single = wanted.index(True) if count == 1 else None
+    entry = None
+    if not adds:
+        entry = call.entry(found.given.arrays, count, shape, dtype)
+
+    def quick(node: Any, g: Any) -> list[Any] | None:
+        assert entry is not None
+        held = node.saved
+        outs = entry(g, *[held[k] for k in places]) if config.kernels else NotImplemented
+        if outs is NotImplemented:
+            return flat.pull(node, g)
+        if single is not None:
+            outs = (outs,)
+        back = iter(outs)
+        return [next(back) if w else None for w in wanted]
 
     def pull(node: Any, g: Any) -> list[Any] | None:
         held = node.saved
@@ -166,4 +214,4 @@ def _pull_plan(node: Any, g: Any, constant: bool) -> Pull | None:
         back = iter(outs)
         return [next(back) if w else None for w in wanted]
 
-    return pull
+    return pull if entry is None else quick

@@ -48,7 +48,7 @@ def bits(f: Any, arrays: Any, g: Any = None) -> list[bytes]:
     return [y.detach().numpy().tobytes(), *grads]
 
 
-@pytest.mark.parametrize("size", [600, 20_000, 70_000])
+@pytest.mark.parametrize("size", [3, 600, 20_000, 70_000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_all_calls_have_the_same_bits(name: str, dtype: Any, size: int) -> None:
