@@ -38,6 +38,7 @@ class Composite(Primitive):
     """
 
     form = "composite"
+    transposed_alike = False  # whether a `vjp` of its own gives the bits of the function's
 
     def __init__(
         self,

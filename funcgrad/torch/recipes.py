@@ -221,8 +221,8 @@ class _Writer:
         if len(applied) != 1 or type(applied[0]) is not tuple:
             raise Unsuitable
         prim, _, params = applied[0]
-        ours = type(prim).vjp is Composite.vjp or not isinstance(prim, Composite)
-        if not ours or prim.multiple or prim.opaque or prim.checks:
+        own = isinstance(prim, Composite) and type(prim).vjp is not Composite.vjp
+        if (own and not prim.transposed_alike) or prim.multiple or prim.opaque or prim.checks:
             raise Unsuitable
         if any(isinstance(p, (Held, np.ndarray, Tracer)) for p in params.values()):
             raise Unsuitable  # of the positions of a view, which are its memory's

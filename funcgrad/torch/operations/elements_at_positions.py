@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,17 +11,25 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import index
 from funcgrad.ops.shape import reshape
-from funcgrad.torch._tensor import box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import NodeClass, boxed, copied, shape_of, told
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.remembered import remembered
+from funcgrad.torch.root import RootTracer
 
-__all__ = ["node_of_picks", "picked"]
+__all__ = ["node_of_picks", "picked", "without_node"]
 
 
+@functools.cache
 def node_of_picks(name: str, axis: int | None, tells: str) -> NodeClass:
     """The node of an operation that picks along an axis: it saves the indices."""
     saves = "" if axis is None else "_ " * (axis + 1) + "indices"
     return node(name, saves, shows=(0,), tells=tells)
+
+
+def without_node(x: Array) -> Array:
+    """A content as positions are computed of it, which have no derivative."""
+    return x.value if type(x) is RootTracer and type(x.value) is np.ndarray else x
 
 
 def picked(
@@ -43,14 +52,25 @@ def picked(
         given = (*given[:axis], 1, *given[axis:])
         positions = reshape(positions, given)
     at = box(_int64(positions))
+    found: Tensor = _along(box(x), at, axis, name, tells, keepdim)
+    return made(found, at)
+
+
+def _taken(x: Tensor, at: Tensor, axis: int, name: str, tells: str, keepdim: bool | None) -> Tensor:
+    """The elements at positions along an axis, which are inside, as one node."""
+    content, positions = x.content(), at.content()
+    shape, given = shape_of(content), shape_of(positions)
     single = len(given) < len(shape)
     grid = []
     for k, n in enumerate(shape):
         place = k - 1 if single and k > axis else k
         ones = (1,) * (len(given) - place - 1)
-        grid.append(at._t if k == axis else np.arange(n).reshape(-1, *ones))
-    found = boxed(index.gather(x, *grid), node_of_picks(name, axis, tells))
-    return made(told(found, dim=axis, keepdim=keepdim), at)
+        grid.append(positions if k == axis else np.arange(n).reshape(-1, *ones))
+    found = boxed(index.gather(content, *grid), node_of_picks(name, axis, tells))
+    return told(found, dim=axis, keepdim=keepdim)
+
+
+_along = remembered(_taken, "inside")
 
 
 def _int64(positions: Array) -> Array:

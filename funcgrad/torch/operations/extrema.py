@@ -28,7 +28,7 @@ from funcgrad.torch.operations.common import (
     told,
 )
 from funcgrad.torch.operations.dense import dense_composite, dense_or
-from funcgrad.torch.operations.elements_at_positions import picked
+from funcgrad.torch.operations.elements_at_positions import picked, without_node
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, node, operation, refuse
 from funcgrad.torch.operations.restated import restated_reduction
@@ -82,7 +82,7 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Functi
         axis = axis_of(dim, len(shape_of(x)))
         _refuse_complex(name, x)
         _check_extent(name, shape_of(x), axis)
-        at = position(x, axis) if shape_of(x) else np.zeros((), np.int64)
+        at = position(without_node(x), axis) if shape_of(x) else np.zeros((), np.int64)
         kind = f"{name.capitalize()}Backward0 self_sym_sizes"
         return picked(getattr(return_types, name), x, at, axis, kind, keepdim)
 

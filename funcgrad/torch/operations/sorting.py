@@ -20,7 +20,7 @@ from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
-from funcgrad.torch.operations.elements_at_positions import picked
+from funcgrad.torch.operations.elements_at_positions import picked, without_node
 from funcgrad.torch.operations.outermost_elements import outermost, pays
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, node, operation, refuse
@@ -37,6 +37,9 @@ def permutation(x: Array, axis: int, descending: bool) -> Array:
         return np.zeros((), np.int64)
     if not descending:
         return core.argsort(x, axis)
+    if type(x) is np.ndarray:  # as below, without three more operations
+        back = (slice(None),) * axis + (slice(None, None, -1),)
+        return x.shape[axis] - 1 - core.argsort(x[back], axis)[back]
     turned = flip(core.argsort(flip(x, (axis,)), axis), (axis,))
     return a.subtract(shape_of(x)[axis] - 1, turned)
 
@@ -58,7 +61,7 @@ def sort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Any:
     _refuse_complex("Sort", x)
     axis = axis_of(dim, len(shape_of(x)))
     kind = f"SortBackward{0 if stable is None else 1} self_sym_sizes"
-    return picked(return_types.sort, x, permutation(x, axis, descending), axis, kind)
+    return picked(return_types.sort, x, permutation(without_node(x), axis, descending), axis, kind)
 
 
 @operation(
@@ -83,6 +86,8 @@ def _part(positions: Array, axis: int, at: Any) -> Array:
     """Some of the positions along an axis."""
     if not shape_of(positions):
         return positions
+    if type(positions) is np.ndarray:
+        return positions[(slice(None),) * axis + (at,)]
     return getitem(positions, (slice(None),) * axis + (at,))
 
 
@@ -104,7 +109,7 @@ def topk(input: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     if pays(raw, axis, k):
         at: Array = outermost(raw, axis, k, largest)
     else:
-        at = _part(permutation(x, axis, largest), axis, slice(0, k))
+        at = _part(permutation(without_node(x), axis, largest), axis, slice(0, k))
     return picked(return_types.topk, x, at, axis, "TopkBackward0 self_sym_sizes")
 
 
@@ -119,7 +124,7 @@ def kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     if not 1 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     refuse({"bc": "kthvalue_cpu"}, x)
-    at = _part(permutation(x, axis, False), axis, k - 1)
+    at = _part(permutation(without_node(x), axis, False), axis, k - 1)
     kind = "KthvalueBackward0 self_sym_sizes"
     return picked(return_types.kthvalue, x, at, axis, kind, keepdim)
 

@@ -67,6 +67,8 @@ def index_along(
 def flat_positions(shape: tuple[int, ...], at: Array, axis: int) -> Array:
     """The flat positions of whole slices at a vector of positions along an axis."""
     count = math.prod(shape_of(at))
+    if len(shape) == 1 and shape_of(at):
+        return at
     if not shape:
         return a.multiply(reshape(at, (count,)), 0)
     wide = reshape(at, tuple(count if k == axis else 1 for k in range(len(shape))))
@@ -98,6 +100,8 @@ ALONG = dense_composite("index_write", _written, linear=True, fixed=1)
 
 class Adding(Composite):
     """Slices that are added: their cotangent is what arrived at their places, times `alpha`."""
+
+    transposed_alike = True
 
     def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         p, q, *_ = node.parents
@@ -131,7 +135,10 @@ INDEX_FILL_NUMBER = node("IndexFill", "_ _ index", (0,), "dim")
 INDEX_FILL_TENSOR = node("IndexFillBackward1", "_ _ index", (0, 1), "dim")
 
 
-@operation("index_add", f"{TO}, Tensor source, *, Number alpha=1, out", overlap="none")
+@operation(
+    "index_add", f"{TO}, Tensor source, *, Number alpha=1, out", overlap="none", remembers=True,
+    positions="unsigned",
+)  # fmt: skip
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """A copy to which slices of `source` are added at positions along a dimension."""
     x, at, axis = index_along("index_add", input, dim, index, source)
