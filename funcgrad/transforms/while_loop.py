@@ -20,6 +20,7 @@ from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import run_loop
 from funcgrad.transforms.loop_body import (
     Body,
+    alike,
     as_type,
     invariant,
     number,
@@ -217,15 +218,22 @@ def while_loop(
                     "still holds"
                 )
             )
-        val, types = body.handed_on(body_fun(val), types)
-        leaves = body.next(val)
+        new = body_fun(val)
+        if alike(new, body.last):
+            val = new
+        else:
+            val, types = body.handed_on(new, types)
+            leaves = body.next(val)
         done += 1
     trial.undo()
     return _staged_while(body, cond_fun, state, max_steps, segments)
 
 
 def _predicate(cond_fun: Function, val: Any) -> Any:
-    held = operand(cond_fun(val))
+    held = cond_fun(val)
+    if type(held) is np.bool_ or type(held) is bool:
+        return held
+    held = operand(held)
     aval = type_of(held)
     if aval.shape or aval.dtype.kind != "b":
         raise LoopTypeError(

@@ -292,3 +292,36 @@ def test_map_is_vmap(batch_size):
     slope = 2 * wanted["a"][:, None] * np.cos(ROWS) + 2
     np.testing.assert_allclose(fg.grad(g)(ROWS), slope, rtol=1e-13)
     np.testing.assert_allclose(fg.jit(fg.grad(g))(ROWS), slope, rtol=1e-13)
+
+
+def test_a_loop_in_python_looks_at_carries_that_change_after_many_steps():
+    """What is like the step before is not taken apart again; what is not, is."""
+
+    def late(c, i):
+        return (c if i < 5 else np.append(c, 1.0)), None
+
+    with pytest.raises(fg.errors.LoopTypeError, match=r"type float64\[2\].*float64\[3\]"):
+        fg.scan(late, np.ones(2), np.arange(9))
+    with pytest.raises(fg.errors.LoopTypeError, match=r"int64\[\].*float64\[\]"):
+        fg.fori_loop(0, 9, lambda i, c: np.int64(1) if i < 5 else np.float64(0.5), np.int64(0))
+    with pytest.raises(fg.errors.LoopTypeError, match="tree"):
+        fg.while_loop(
+            lambda c: c["n"] < 9,
+            lambda c: {"n": c["n"] + 1, **({} if c["n"] < 5 else {"more": 1.0})},
+            {"n": 0},
+        )
+    with pytest.raises(fg.errors.LoopTypeError, match="to stack"):
+        fg.scan(lambda c, i: (c, i * 1.0 if i < 5 else (i, i)), 0.0, np.arange(9))
+    with pytest.raises(fg.errors.LoopTypeError, match="single bool"):
+        fg.while_loop(lambda c: c < 5 if c < 4 else 1.0, lambda c: c + 1, 0)
+
+
+def test_traced_values_in_late_steps_of_a_loop_in_python():
+    def late(x):
+        step = lambda c, i: (c * 0.5, c) if i < 5 else (c * x, c * x)
+        last, rows = fg.scan(step, 1.0, np.arange(9))
+        return last + np.sum(rows)
+
+    x = 1.3
+    slope = sum(k * 0.5**5 * x ** (k - 1) for k in range(1, 5)) + 4 * 0.5**5 * x**3
+    np.testing.assert_allclose(fg.grad(late)(x), slope, rtol=1e-14)
