@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from funcgrad.compile.guards import ABSENT, Attribute, Cell, Function, Guard, Item
-from funcgrad.transforms.captured_values import read_or_absent
 from funcgrad.transforms.named_in_code import Chain, Named, named_by
-from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package
+from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package, read_or_absent
 
 __all__ = ["visit_function"]
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from funcgrad.compile.guards import ABSENT, Attribute, Dict, Type
 from funcgrad.core.classes import has_own_rules
-from funcgrad.transforms.captured_values import of_parts, read_or_absent
 from funcgrad.transforms.named_in_code import COMPARISONS
-from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package
+from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package, read_or_absent
 
 __all__ = [
     "visit_class",
@@ -101,7 +100,8 @@ def visit_other(walk: Walk, x: Any, path: Path) -> None:
     elif has_own_rules(x):
         visit_content(walk, x, path)
     elif home == "numba" and hasattr(x, "py_func"):  # what was compiled
-        of_parts(lambda x: [x.py_func])(walk, x, path)
+        walk.add(cls, path)
+        walk.more(x.py_func, path)
     elif isinstance(x, io.IOBase) or (home in _SILENT and not isinstance(x, threading.local)):
         walk.add(Itself(x), path)
     elif _tells_content(x) and (home in LIBRARIES or not attributes):

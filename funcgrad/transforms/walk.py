@@ -24,7 +24,17 @@ import numpy as np
 from funcgrad.compile.guards import ABSENT, Attribute, Dict, Guard, Item, Look
 from funcgrad.transforms.named_in_code import texts
 
-__all__ = ["HIDDEN", "LIBRARIES", "Itself", "Path", "Walk", "in_library", "package", "package_of"]
+__all__ = [
+    "HIDDEN",
+    "LIBRARIES",
+    "Itself",
+    "Path",
+    "Walk",
+    "in_library",
+    "package",
+    "package_of",
+    "read_or_absent",
+]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
@@ -86,6 +96,14 @@ def _lies_outside(module: types.ModuleType) -> bool:
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
     marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
     return any(p.startswith(_installed()) or any(m in p for m in marks) for p in paths)
+
+
+def read_or_absent(read: Callable[..., Any], *of: Any) -> Any:
+    """What a cell, a slot or a variable of a context holds; it may not be filled yet."""
+    try:
+        return read(*of)
+    except (AttributeError, LookupError, ValueError):
+        return ABSENT
 
 
 class Itself:

@@ -26,7 +26,7 @@ from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.optim.combined import family
 from funcgrad.torch.root import RootTracer
-from funcgrad.transforms import captured_kinds, captured_values
+from funcgrad.transforms import captured_kinds
 from funcgrad.transforms.captures import Captures
 from funcgrad.transforms.random_draws import GENERATORS
 from funcgrad.transforms.walk import HIDDEN, Path, package_of
@@ -172,7 +172,7 @@ def kind_of(x: Tensor) -> tuple[Any, ...]:
 def _visit_dict(found: Reached, x: Any, path: Path) -> None:
     """A dictionary; the learning rate of a group of parameters goes in as a number."""
     if "params" not in x or type(x.get(RATE)) not in (float, int):
-        captured_values.visit_dict(found, x, path)
+        captured_kinds.visit_dict(found, x, path)
         return
     found.add((type(x), *x), path)
     found.rates.append(x)
@@ -215,7 +215,7 @@ def _visit_schedule(found: Reached, x: Any, path: Path) -> None:
 
 HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
     (Tensor, _visit_tensor),
-    ((dtype, Generator), captured_values.of_parts(mark=lambda x: (type(x), x))),
+    ((dtype, Generator), captured_kinds.of_parts(mark=lambda x: (type(x), x))),
     (dict, _visit_dict),
     (GENERATORS, _visit_source),
 )
