@@ -5,12 +5,12 @@ The host program does the rest; what a backend has no function for runs in NumPy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from funcgrad.compile.loops import Kernel
 
-__all__ = ["Backend", "Code"]
+__all__ = ["Backend", "Code", "Making"]
 
 
 class Code(Protocol):
@@ -31,6 +31,24 @@ class Code(Protocol):
         ...
 
 
+class Making(Protocol):
+    """Kernels that become code, while it is open."""
+
+    def __enter__(self) -> Making: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def add(self, kernels: Iterable[Kernel], work: float = 0.0) -> None:
+        """Further kernels, which nobody changes from now on. `work` is that of a call, in
+        additions: with little it matters more when the code is there than how good it is.
+        """
+        ...
+
+    def code(self) -> Code:
+        """Code for all of them."""
+        ...
+
+
 class Backend(Protocol):
     """A printer of loop nests and what builds its text."""
 
@@ -42,10 +60,12 @@ class Backend(Protocol):
         """The text of a module of these kernels."""
         ...
 
+    def making(self) -> Making:
+        """What makes code of kernels; the same text is built once."""
+        ...
+
     def compile(self, kernels: Sequence[Kernel], work: float = 0.0) -> Code:
-        """Code for the kernels; the same text is built once. `work` is that of a call, in
-        additions: with little it matters more when the code is there than how good it is.
-        """
+        """Code for kernels that are all known."""
         ...
 
     def run(self, address: int, arguments: int, chunks: int, most: int) -> None:

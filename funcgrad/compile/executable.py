@@ -126,11 +126,15 @@ class Executable:
         self.graph, self.plan, self.backend, self.form = graph, plan, backend, form
         self.donated = tuple(donated)
         self.products: dict[str, str] = {}
-        self.lowered = dict(self.native_steps())
-        named = {k.name: k for low in self.lowered.values() for k in low.kernels}
-        self.kernels = list(named.values())
-        work = sum(low.work for low in self.lowered.values())
-        self.code = backend.compile(self.kernels, work) if self.kernels else None
+        self.lowered: dict[int, Lowered] = {}
+        named: dict[str, Kernel] = {}
+        with backend.making() as making:  # which begins with the first before the last is known
+            for step, low in self.native_steps():
+                self.lowered[step] = low
+                named.update((k.name, k) for k in low.kernels)
+                making.add(low.kernels, low.work)
+            self.kernels = list(named.values())
+            self.code = making.code() if self.kernels else None
         self.runs_again = any(map(_asks_for_finite, self.kernels))
         self.plain: Executable | None = None
         self.acts = effects_of(graph)

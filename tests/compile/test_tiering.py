@@ -13,7 +13,7 @@ from random_graphs import Program
 import funcgrad as fg
 from funcgrad.compile import cache
 from funcgrad.compile.execute import executable
-from funcgrad.compile.llvm import at_once, backend, origin, tiering
+from funcgrad.compile.llvm import at_once, backend, origin, printer, tiering
 from funcgrad.compile.llvm.target import host
 from funcgrad.config import config
 from funcgrad.errors import CompilerError
@@ -154,7 +154,7 @@ def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, mon
 def test_long_modules_are_made_in_haste_for_more_work_than_short_ones(monkeypatch):
     """What LLVM needs grows with the text, what bad code loses with the work."""
     monkeypatch.setattr(tiering._work, "process", object)
-    short, long = "x" * 1000, "x" * 100_000
+    short, long = 1000, 100_000
     assert tiering.worth_tiering(1e5, short) and tiering.worth_tiering(2e7, long)
     assert not tiering.worth_tiering(2e7, short) and not tiering.worth_tiering(2e9, long)
 
@@ -230,18 +230,139 @@ def test_kernels_made_at_once_have_the_bits_of_those_made_well(jobs, monkeypatch
     f = fg.jit(fg.grad(lambda x: softmax(np.sin(x)) + called(x[0])))
     first_tier = f(x)
     (found,) = backend._tiered_libraries.values()
-    assert len(set(found.places.values())) > 1
+    assert len({library for library, _ in found.places.values()}) > 1
     assert len(jobs) == 1
     jobs[0]()
     assert bits(f(x)) == bits(first_tier) and found.better is not None
 
 
+RIGHT = "define void @f() {\n  ret void\n}\n"
+
+
+def test_an_error_in_a_module_is_that_of_the_call():
+    with (
+        pytest.raises(CompilerError, match="rejected generated code"),
+        at_once.Emissions(host()) as emissions,
+    ):
+        emissions.take(RIGHT)
+        emissions.take("define void @g() {\n  no\n}\n")
+    with at_once.Emissions(host()) as emissions:
+        assert [emissions.take(RIGHT) for _ in range(3)] == [0, 1, 2]
+        assert len(emissions.codes()) == 3
+
+
 def test_an_error_of_another_thread_is_that_of_the_call(monkeypatch):
+    def emit(*_):
+        raise MemoryError("none left")
+
+    with at_once.Emissions(host()) as emissions:
+        monkeypatch.setattr(at_once._Emission, "emitted", emit)
+        emissions.take(RIGHT)
+        with pytest.raises(MemoryError, match="none left"):
+            emissions.codes()
+
+
+def test_modules_are_made_where_llvmlite_is_not_as_we_know_it(monkeypatch):
+    with at_once.Emissions(host()) as emissions:
+        emissions.take(RIGHT)
+        usual = emissions.codes()
+    with at_once.Emissions(host()) as emissions:
+        monkeypatch.setattr(at_once, "without_lock", lambda: None)
+        emissions.take(RIGHT)
+        assert emissions.codes() == usual
+
+
+def long_program(x):
+    """Several kernels."""
+    for k in range(6):
+        x = np.tanh(x) * np.sin(x + k)
+        x = x / np.sum(x * x, axis=0) + np.cumsum(x, axis=0)
+    return np.sum(x)
+
+
+def test_kernels_are_begun_before_all_of_them_are_known(jobs, monkeypatch):
+    """With the results, and the bits, of those that are made together."""
+    x = np.linspace(0.1, 1.0, 60).reshape(6, 10)
+    monkeypatch.setattr(at_once, "WORTH", 10**9)
+    monkeypatch.setattr(backend, "WORTH", 10**9)
+    together = fg.jit(fg.grad(long_program))(x)
+    backend._tiered_libraries.clear()
+    printer._printed.clear()
+    taken = []
     monkeypatch.setattr(at_once, "WORTH", 1)
-    right = "define void @f() {\n  ret void\n}\n"
-    with pytest.raises(CompilerError, match="rejected generated code"):
-        at_once.build_at_once([right, "define void @g() {\n  no\n}\n", right], host())
-    assert len(at_once.build_at_once([right, right], host())) == 2
+    monkeypatch.setattr(backend, "WORTH", 1)
+    take, code = at_once.Emissions.take, backend.Making.code
+    monkeypatch.setattr(
+        at_once.Emissions, "take", lambda self, text: taken.append("module") or take(self, text)
+    )
+    monkeypatch.setattr(
+        backend.Making, "code", lambda self: taken.append("all are known") or code(self)
+    )
+    assert bits(fg.jit(fg.grad(long_program))(x)) == bits(together)
+    assert taken.index("all are known") > 2
+
+
+def test_work_that_is_found_to_be_too_much_is_made_well(jobs, monkeypatch):
+    """What was begun meanwhile is dropped."""
+    monkeypatch.setattr(backend, "WORTH", 1)
+    asked = []
+    monkeypatch.setattr(tiering, "worth_tiering", lambda *_: asked.append(_) or len(asked) < 3)
+    x = np.linspace(0.1, 1.0, 60).reshape(6, 10)
+    fg.jit(long_program)(x)
+    assert len(asked) >= 3 and not jobs
+
+
+def test_an_error_while_others_are_made_waits_for_them(monkeypatch):
+    with pytest.raises(ZeroDivisionError), at_once.Emissions(host()) as emissions:
+        for _ in range(4):
+            emissions.take(RIGHT)
+        1 // 0
+    assert not any(each.is_alive() for each in emissions.helpers)
+    assert fg.jit(long_program)(np.ones((2, 3))).dtype == np.float64
+
+
+FORKS = """
+import gc, os, threading
+import numpy as np
+import funcgrad as fg
+from funcgrad.compile.llvm import at_once, backend
+fg.config.threads = 3
+at_once.WORTH = backend.WORTH = 1
+ended, statuses = threading.Event(), []
+
+def program(k):
+    def f(x):
+        for j in range(6):
+            x = np.tanh(x) * np.sin(x + (k + 1) * j)
+            x = x / np.sum(x * x, axis=0) + np.cumsum(x, axis=0)
+        return np.sum(x)
+    return fg.jit(fg.grad(f))
+
+def forks():
+    while not ended.is_set() or len(statuses) < 4:
+        child = os.fork()
+        if not child:
+            made = program(1000 + len(statuses))(np.linspace(0.1, 1.0, 12).reshape(3, 4))
+            os._exit(0 if np.isfinite(made).all() else 1)
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+thread = threading.Thread(target=forks)
+thread.start()
+for k in range(12):
+    assert np.isfinite(program(k)(np.linspace(0.1, 1.0, 12).reshape(3, 4))).all()
+    gc.collect()
+ended.set()
+thread.join()
+assert not any(statuses) and len(statuses) >= 4, statuses
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_while_several_threads_make_code(tmp_path):
+    """It waits for them, and the child makes code of its own."""
+    settings = {**os.environ, "FUNCGRAD_CACHE": "0", "FUNCGRAD_TIERS": "first"}
+    command = [sys.executable, "-W", "ignore", "-c", FORKS]
+    subprocess.run(command, env=settings, check=True, timeout=300)
 
 
 def test_pieces_are_shared_out_by_their_sizes(monkeypatch):

@@ -1,8 +1,10 @@
-"""Modules made object code at once, by as many threads as there are processors.
+"""Modules made object code by as many threads as there are processors, while others are written.
 
 LLVM works on modules in contexts of their own independently of each other. llvmlite has one lock
 around each of its calls; the one that makes code is called without it here, with a code generator
-for each thread. It imports config, emission, objects, pool and target.
+for each thread. Who waits for these threads cannot hold it for them: a collection of garbage in one
+of them may meet what llvmlite has to dispose of, which waits for that lock. All else that llvmlite
+does, the thread does that asks for the code. It imports config, emission, objects, pool and target.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from funcgrad.compile.llvm.emission import target_machine
@@ -18,34 +21,14 @@ from funcgrad.compile.llvm.pool import started
 from funcgrad.compile.llvm.target import Target, binding, lock
 from funcgrad.config import config
 
-__all__ = ["build_at_once", "shared_out"]
+__all__ = ["WORTH", "Emissions", "shared_out"]
 
 WORTH = 16_000  # characters, some 3 ms, for which another thread is begun, in 0.1
+STACK = (
+    1 << 26
+)  # bytes, of which LLVM touches few: for one who is deep in a function, more than 8 MiB
 
 _machines: dict[Target, list[Any]] = {}  # code generators that no thread has
-
-
-def build_at_once(texts: Sequence[str], target: Target) -> list[bytes]:
-    """Object code of each module, in a third of the time, which runs up to three times as long."""
-    with lock:
-        work = _Work(texts, target)
-        helpers = []
-        for _ in range(min(_threads(sum(map(len, texts))), len(texts)) - 1):
-            helper = threading.Thread(target=work.run, name="funcgrad code", daemon=True)
-            if started(helper):
-                helpers.append(helper)
-        work.run()
-        # A fork and the end of the process wait for the lock: nobody may be at work behind it.
-        interrupt: BaseException | None = None
-        for helper in helpers:
-            while helper.is_alive():
-                try:
-                    helper.join()
-                except BaseException as error:  # that of a signal
-                    interrupt = error
-        if interrupt is not None:
-            raise interrupt
-        return work.results()
 
 
 def shared_out(sizes: Sequence[int]) -> list[list[int]]:
@@ -63,58 +46,120 @@ def _threads(size: int) -> int:
     return max(1, min(config.threads, 1 + size // WORTH))
 
 
-class _Work:
-    """Modules of which each thread takes the longest one that is left."""
+class Emissions:
+    """Object code of modules, made in a third of the time, which runs up to three times as long.
 
-    def __init__(self, texts: Sequence[str], target: Target) -> None:
-        self.texts, self.target = texts, target
-        self.left = sorted(range(len(texts)), key=lambda k: len(texts[k]))
-        self.codes: dict[int, bytes] = {}
-        self.errors: list[BaseException] = []
+    What is `taken` may be begun by another thread at once; `codes` waits for all of it. While it is
+    open nobody else works with LLVM, and no process forks.
+    """
 
-    def run(self) -> None:
-        spare, own = _machines.setdefault(self.target, []), list[Any]()
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.made: list[_Emission] = []
+        self.left: list[_Emission] = []  # the last one is next
+        self.helpers: list[threading.Thread] = []
+        self.held = ExitStack()
+
+    def __enter__(self) -> Emissions:
+        lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A fork and the end of the process wait for the lock: nobody may be at work behind it.
         try:
-            while (k := self.next()) is not None:
-                with parsed(self.texts[k], self.target) as module:
-                    # behind llvmlite's lock, another thread is making code meanwhile
-                    own = own or [self.generator(spare)]
-                    self.codes[k] = _emitted(own[0], module)
-            spare += own
-        except BaseException as error:
-            self.errors.append(error)
             self.left.clear()
+            self.wait()
+        finally:
+            for each in self.made:
+                each.drop()
+            self.held.close()
+            lock.release()
 
-    def generator(self, spare: list[Any]) -> Any:
+    def take(self, text: str) -> int:
+        """The number of a module that is to be made, which another thread begins if one is free."""
+        self.made.append(_Emission(self.held.enter_context(parsed(text, self.target))))
+        self.left.insert(0, self.made[-1])
+        self.helpers = [each for each in self.helpers if each.is_alive()]
+        if len(self.helpers) < config.threads - 1:
+            helper = threading.Thread(
+                target=self.run, args=(self.machine(),), name="funcgrad code", daemon=True
+            )
+            if started(helper, STACK):
+                self.helpers.append(helper)
+        return len(self.made) - 1
+
+    def machine(self) -> Any:
+        """A code generator, which one thread may use."""
         try:
-            return spare.pop()
+            return _machines.setdefault(self.target, []).pop()
         except IndexError:
             return target_machine(binding(), self.target.processor, 0)
 
-    def next(self) -> int | None:
+    def run(self, machine: Any) -> None:
         try:
-            return self.left.pop()
-        except IndexError:
-            return None
+            while True:
+                self.left.pop().run(machine)
+        except IndexError:  # nothing is left
+            _machines[self.target].append(machine)
 
-    def results(self) -> list[bytes]:
-        if self.errors:
-            raise self.errors[0]
-        return [self.codes[k] for k in range(len(self.texts))]
+    def wait(self) -> None:
+        interrupt: BaseException | None = None
+        for helper in self.helpers:
+            while helper.is_alive():
+                try:
+                    helper.join()
+                except BaseException as error:  # that of a signal
+                    interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def codes(self) -> list[bytes]:
+        """The object code of all modules."""
+        self.run(self.machine())
+        self.wait()
+        return [each.code() for each in self.made]
 
 
-def _emitted(machine: Any, module: Any) -> bytes:
-    """`emit_object` without llvmlite's lock, where that is as we know it."""
-    ffi = binding().ffi
-    emit = getattr(ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
-    if emit is None:
-        return bytes(machine.emit_object(module))
-    with ffi.OutputString() as problem:
-        memory = emit(machine, module, 1, problem)
-        if not memory:
-            raise RuntimeError(str(problem))
-    try:
-        start, size = ffi.lib.LLVMPY_GetBufferStart(memory), ffi.lib.LLVMPY_GetBufferSize(memory)
+def without_lock() -> Any:
+    """What makes code, without llvmlite's lock; None where that is not as we know it."""
+    return getattr(binding().ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
+
+
+class _Emission:
+    """A module that becomes object code."""
+
+    def __init__(self, module: Any) -> None:
+        self.module, self.emit = module, without_lock()
+        self.problem = ctypes.c_char_p(None)
+        self.made: Any = None  # a buffer of LLVM's, or the code
+        self.failed: BaseException | None = None
+
+    def run(self, machine: Any) -> None:
+        try:
+            self.made = self.emitted(machine)
+        except BaseException as error:
+            self.failed = error
+
+    def emitted(self, machine: Any) -> Any:
+        if self.emit is None:
+            return bytes(machine.emit_object(self.module))
+        return self.emit(machine, self.module, 1, ctypes.byref(self.problem))
+
+    def code(self) -> bytes:
+        if self.failed is not None:
+            raise self.failed
+        if self.emit is None:
+            return bytes(self.made)
+        lib = binding().ffi.lib
+        if not self.made:
+            text = (self.problem.value or b"").decode()
+            lib.LLVMPY_DisposeString(self.problem)
+            raise RuntimeError(text)
+        start, size = lib.LLVMPY_GetBufferStart(self.made), lib.LLVMPY_GetBufferSize(self.made)
         return ctypes.string_at(start, size)
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+    def drop(self) -> None:
+        """Give back LLVM's memory."""
+        if self.emit is not None and self.made:
+            binding().ffi.lib.LLVMPY_DisposeMemoryBuffer(self.made)
+        self.made = None

@@ -10,14 +10,19 @@ from typing import Any
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm import objects, tiering
-from funcgrad.compile.llvm.at_once import build_at_once, shared_out
+from funcgrad.compile.llvm.at_once import WORTH, Emissions, shared_out
 from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
 from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.pool import pool
-from funcgrad.compile.llvm.printer import Module, print_module
-from funcgrad.compile.llvm.target import Target, host, lock
+from funcgrad.compile.llvm.printer import (
+    Function,
+    Printing,
+    print_module,
+    shared_text,
+)
+from funcgrad.compile.llvm.target import Target, host
 from funcgrad.compile.llvm.tiering import Tiered
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS
@@ -77,9 +82,69 @@ class LLVM:
     def text(self, kernels: Sequence[Kernel]) -> str:
         return print_module(kernels, host()).text
 
+    def making(self) -> Making:
+        return Making(host())
+
     def compile(self, kernels: Sequence[Kernel], work: float = 0.0) -> LLVMCode:
-        module = print_module(kernels, host())
-        called, target = tuple(module.externals.items()), host()
+        with self.making() as making:
+            making.add(kernels, work)
+            return making.code()
+
+    def run(self, address: int, arguments: int, chunks: int, most: int) -> None:
+        pool().run(address, arguments, chunks, most)
+
+
+class Making:
+    """Kernels that become code. What is made in haste other threads begin with before all kernels
+    are known, once it is worth one.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target, self.printing = target, Printing(target)
+        self.emissions = Emissions(target)
+        self.waiting: list[Function] = []  # that are in no module yet
+        self.taken: dict[int, Sequence[Function]] = {}  # the functions of each module that is made
+        self.called: dict[External, int] = {}  # the modules of functions that these call
+        self.length, self.work = 0, 0.0
+
+    def __enter__(self) -> Making:
+        self.emissions.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.emissions.__exit__()
+
+    def add(self, kernels: Iterable[Kernel], work: float = 0.0) -> None:
+        self.work += work
+        for kernel in kernels:
+            if kernel.name not in self.printing.same:
+                function = self.printing.add(kernel)
+                if function is not None:
+                    self.length += len(function.text)
+                    self.waiting.append(function)
+        # what was printed before was made before, and long modules are few
+        new = [each for each in self.waiting if each.new]
+        if sum(len(each.text) for each in new) >= WORTH and self.early():
+            self.waiting = [each for each in self.waiting if not each.new]
+            self.take(new)
+
+    def early(self) -> bool:
+        """Whether to begin before all kernels are known: most likely these are made in haste."""
+        if config.threads == 1 or self.printing.foreign:
+            return False
+        return tiering.worth_tiering(self.work, self.length)
+
+    def take(self, functions: Sequence[Function]) -> None:
+        names = [each.name for each in functions]
+        text = shared_text(functions) + "\n".join([*(each.text for each in functions), ""])
+        self.taken[self.emissions.take(tiering.with_slots(text, names))] = functions
+        for x in _all(call for each in functions for call in each.externals.items()):
+            if x not in self.called and not _first_tier_found(x, self.target):
+                self.called[x] = self.emissions.take(x.module)
+
+    def code(self) -> LLVMCode:
+        module, target = self.printing.module(), self.target
+        called = tuple(module.externals.items())
         if module.foreign:
             symbols = _addresses(called, target)
             symbols |= {name: address for f in module.foreign for name, address in f.symbols}
@@ -87,14 +152,35 @@ class LLVM:
             return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), None)
         origin = _origin(module.text, called, target)
         library: Library | Tiered | None = restore(origin)
-        if library is None and tiering.worth_tiering(work, module.text):
-            library = _tiered(module, called, target)
+        if library is None and tiering.worth_tiering(self.work, len(module.text)):
+            library = self.tiered(module.text, called)
         if library is None:
             library = cache.library(module.text, symbols=_addresses(called, target))
         return LLVMCode(library, origin)
 
-    def run(self, address: int, arguments: int, chunks: int, most: int) -> None:
-        pool().run(address, arguments, chunks, most)
+    def tiered(self, text: str, called: tuple[tuple[str, External], ...]) -> Tiered:
+        """Kernels made in haste, while good ones are on their way."""
+        found = _tiered_libraries.get((text, self.target))
+        if found is None:
+            found = _tiered_libraries[text, self.target] = Tiered(self.in_haste(called))
+            if config.tiers == "both":
+                job = functools.partial(_second_tier, found, text, called, self.target)
+                tiering.later(job)
+        return found
+
+    def in_haste(self, called: Sequence[tuple[str, External]]) -> dict[str, tuple[Library, str]]:
+        """Where each kernel is, in modules that were made at once, with the functions they call."""
+        for numbers in shared_out([len(each.text) for each in self.waiting]):
+            self.take([self.waiting[k] for k in numbers])
+        codes = self.emissions.codes()
+        cache.statistics.built += len(codes)
+        made = {x: codes[k] for x, k in self.called.items()}
+        symbols = _first_tier_addresses(called, made, self.target)
+        places = {}
+        for k, functions in self.taken.items():
+            library = objects.load(codes[k], symbols)
+            places.update({each.name: library for each in functions})
+        return {name: (places[own], own) for name, own in self.printing.same.items()}
 
 
 def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[str, int]:
@@ -111,42 +197,6 @@ _tiered_libraries: weakref.WeakValueDictionary[tuple[Any, ...], Tiered] = (
     weakref.WeakValueDictionary()
 )
 _first_tier_shared: dict[tuple[External, Target], Library] = {}
-
-
-def _tiered(module: Module, called: tuple[tuple[str, External], ...], target: Target) -> Tiered:
-    """Kernels made in haste, while good ones are on their way."""
-    text = module.text
-    with lock:
-        found = _tiered_libraries.get((text, target))
-        if found is None:
-            found = _tiered_libraries[text, target] = Tiered(_in_haste(module, called, target))
-            if config.tiers == "both":
-                tiering.later(functools.partial(_second_tier, found, text, called, target))
-    return found
-
-
-def _in_haste(
-    module: Module, called: Sequence[tuple[str, External]], target: Target
-) -> dict[str, Library]:
-    """Where each kernel is, in modules that were made at once, with the functions they call."""
-    pieces = [
-        [module.functions[k] for k in numbers]
-        for numbers in shared_out([len(each.text) for each in module.functions])
-    ]
-    names = [[name for each in piece for name in each.names] for piece in pieces]
-    texts = [
-        tiering.with_slots(module.shared + "\n".join(each.text for each in piece) + "\n", own)
-        for piece, own in zip(pieces, names, strict=True)
-    ]
-    missing = [x for x in _all(called) if not _first_tier_found(x, target)]
-    codes = build_at_once([*texts, *(x.module for x in missing)], target)
-    cache.statistics.built += len(codes)
-    made = dict(zip(missing, codes[len(texts) :], strict=True))
-    symbols = _first_tier_addresses(called, made, target)
-    found = {}
-    for own, code in zip(names, codes, strict=False):
-        found.update(dict.fromkeys(own, objects.load(code, symbols)))
-    return found
 
 
 def _first_tier_found(x: External, target: Target) -> bool:

@@ -91,9 +91,9 @@ def share(work: Work, pieces: int) -> None:
     return None
 
 
-def started(thread: threading.Thread) -> bool:
+def started(thread: threading.Thread, stack: int = STACK) -> bool:
     """Start a thread of ours; False if the process may have no more."""
-    before = threading.stack_size(STACK)
+    before = threading.stack_size(stack)
     try:
         thread.start()
     except RuntimeError:

@@ -9,8 +9,9 @@ that a loop names are done in another order, the same one for any number of thre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.body import Body, External, VectorTarget
@@ -18,7 +19,9 @@ from funcgrad.compile.llvm.nests import Nests
 from funcgrad.compile.llvm.operations import ATTRIBUTES
 from funcgrad.compile.loops import For, Kernel, Let, statements
 
-__all__ = ["Module", "foreign_of", "print_kernel", "print_module"]
+__all__ = [
+    "Function", "Module", "Printing", "foreign_of", "print_kernel", "print_module", "shared_text",
+]  # fmt: skip
 
 # Code is made in half the time where LLVM takes it as it is printed. That loses nothing where
 # there is no loop out of which it could move anything, and little where a loop is very long.
@@ -27,12 +30,11 @@ LONG = 300
 PARAMETERS = "ptr %arguments, i64 %first, i64 %last, i64 %thread"
 
 
-def is_plain(kernel: Kernel) -> bool:
-    """Whether the code of a kernel is good enough as it is printed."""
-    inner = list(statements(kernel.body))
+def is_plain(inner: Sequence[Any], foreign: Sequence[Foreign]) -> bool:
+    """Whether the code of a kernel of these statements is good enough as it is printed."""
     if any(isinstance(s, For) and s.kind == "steps" for s in inner):  # a step is run many times
         return False
-    if foreign_of([kernel]):  # what is linked in has to be inlined
+    if foreign:  # what is linked in has to be inlined
         return False
     return len(inner) > LONG or not any(isinstance(s, For) for s in inner)
 
@@ -40,69 +42,109 @@ def is_plain(kernel: Kernel) -> bool:
 class Module(NamedTuple):
     """The text of several kernels, and the functions that it calls but does not define.
 
-    `foreign` have to be linked into the module, which is then to be optimised. `functions` are the
-    kernels of one text each with it, `shared` is what they refer to.
+    `foreign` have to be linked into the module, which is then to be optimised.
     """
 
     text: str
     externals: dict[str, External]
     foreign: tuple[Foreign, ...]
-    functions: tuple[Function, ...]
-    shared: str
 
 
 class Function(NamedTuple):
-    """The kernels that have one code, and its text."""
+    """The text of a kernel, and what the module has to declare and define for it."""
 
-    names: tuple[str, ...]
+    name: str
     text: str
+    declarations: dict[str, None]
+    definitions: dict[str, str]
+    externals: dict[str, External]
+    foreign: tuple[Foreign, ...]
+    new: bool  # whether it was printed now
 
 
-PRINTED, LARGEST = 64, 1200  # modules of which the text is kept, and the statements of one
-_printed: dict[tuple[str, VectorTarget], Module] = {}
+PRINTED, LARGEST = 512, 1200  # kernels of which the text is kept, and the statements of one
+_printed: dict[tuple[bytes, VectorTarget], Function] = {}
+
+
+class Printing:
+    """A module to which one kernel after the other is added; equal ones have one function."""
+
+    def __init__(self, target: VectorTarget) -> None:
+        self.target = target
+        self.functions: dict[str, Function] = {}  # by their texts without names
+        self.same: dict[str, str] = {}  # the name of the function of each kernel
+
+    def add(self, kernel: Kernel) -> Function | None:
+        """The function of a kernel; None if it is that of an earlier one."""
+        found = print_function(kernel, self.target)
+        _, _, nameless = found.text.partition("(")
+        known = self.functions.setdefault(nameless, found)
+        self.same[kernel.name] = known.name
+        return found if known is found else None
+
+    def module(self) -> Module:
+        """The module of all kernels so far."""
+        found = self.functions.values()
+        aliases = (
+            f"@{name} = alias void (ptr, i64, i64, i64), ptr @{known}"
+            for name, known in self.same.items()
+            if name != known  # a loop in Python makes the same kernel many times
+        )
+        externals = {name: x for each in found for name, x in each.externals.items()}
+        text = "\n".join([shared_text(found), *(each.text for each in found), *aliases, ""])
+        return Module(text, externals, self.foreign)
+
+    @property
+    def foreign(self) -> tuple[Foreign, ...]:
+        """The functions that somebody else compiled, of all kernels so far."""
+        return tuple(dict.fromkeys(f for each in self.functions.values() for f in each.foreign))
+
+
+def shared_text(functions: Iterable[Function]) -> str:
+    """What the module of these functions defines and declares for them."""
+    definitions = {name: text for each in functions for name, text in each.definitions.items()}
+    declarations = {line: None for each in functions for line in each.declarations}
+    called = {x.declaration: None for each in functions for x in each.externals.values()}
+    return "\n".join([*definitions.values(), *(declarations | called), ""])
 
 
 def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
-    """The module of these kernels; arguments of other sizes have the same ones."""
-    if sum(len(statements(k.body)) for k in kernels) > LARGEST or foreign_of(kernels):
-        return _print_module(kernels, target)
-    key = (repr(kernels), target)
-    found = _printed.pop(key, None) or _print_module(kernels, target)
-    _printed[key] = found  # as the last one
-    for oldest in list(_printed)[: max(0, len(_printed) - PRINTED)]:
-        _printed.pop(oldest, None)
+    """The module of these kernels."""
+    printing = Printing(target)
+    for k in kernels:
+        printing.add(k)
+    return printing.module()
+
+
+def print_function(kernel: Kernel, target: VectorTarget) -> Function:
+    """The function of a kernel; arguments of other sizes have the same one."""
+    key, inner = None, statements(kernel.body)
+    foreign = _foreign_in(inner)
+    if len(inner) <= LARGEST and not foreign:
+        key = hashlib.blake2b(repr(kernel).encode(), digest_size=24).digest(), target
+        found = _printed.pop(key, None)
+        if found is not None:
+            _printed[key] = found  # as the last one
+            return found._replace(new=False)
+    attributes = f"{ATTRIBUTES}{PLAIN}" if is_plain(inner, foreign) else ATTRIBUTES
+    text, body = print_kernel(kernel, target, attributes)
+    of_body = body.declarations, body.definitions, body.externals
+    found = Function(kernel.name, text, *of_body, foreign, new=True)
+    if key is not None:
+        _printed[key] = found
+        for oldest in list(_printed)[: max(0, len(_printed) - PRINTED)]:
+            _printed.pop(oldest, None)
     return found
 
 
-def _print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
-    functions: dict[str, Function] = {}  # by their texts without names
-    aliases: list[str] = []  # a loop in Python makes the same kernel many times
-    declarations: dict[str, None] = {}
-    definitions: dict[str, str] = {}
-    externals: dict[str, External] = {}
-    for k in kernels:
-        attributes = f"{ATTRIBUTES}{PLAIN}" if is_plain(k) else ATTRIBUTES
-        text, body = print_kernel(k, target, attributes)
-        _, _, nameless = text.partition("(")
-        if nameless in functions:
-            known = functions[nameless]
-            aliases.append(f"@{k.name} = alias void (ptr, i64, i64, i64), ptr @{known.names[0]}")
-            functions[nameless] = Function((*known.names, k.name), f"{known.text}\n{aliases[-1]}")
-            continue
-        functions[nameless] = Function((k.name,), text)
-        declarations.update(body.declarations)
-        definitions.update(body.definitions)
-        externals.update(body.externals)
-    declarations.update(dict.fromkeys(x.declaration for x in externals.values()))
-    shared = "\n".join([*definitions.values(), *declarations]) + "\n"
-    own = "\n".join(each.text for each in functions.values()) + "\n"
-    return Module(shared + own, externals, foreign_of(kernels), tuple(functions.values()), shared)
-
-
-def foreign_of(kernels: Sequence[Kernel]) -> tuple[Foreign, ...]:
+def foreign_of(kernels: Iterable[Kernel]) -> tuple[Foreign, ...]:
     """The functions that somebody else compiled."""
-    inner = (s for k in kernels for s in statements(k.body) if isinstance(s, Let))
-    return tuple(FOREIGN[op] for op in dict.fromkeys(s.op for s in inner if s.op in FOREIGN))
+    return _foreign_in(s for k in kernels for s in statements(k.body))
+
+
+def _foreign_in(inner: Iterable[Any]) -> tuple[Foreign, ...]:
+    found = dict.fromkeys(s.op for s in inner if isinstance(s, Let) and s.op in FOREIGN)
+    return tuple(FOREIGN[op] for op in found)
 
 
 def print_kernel(

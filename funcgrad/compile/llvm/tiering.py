@@ -137,11 +137,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def worth_tiering(work: float, text: str) -> bool:
-    """Whether a module for so many additions a call may be made in haste: that does not lose in the
-    first call what it saves, and there is a processor to make it well meanwhile, if it is to be.
+def worth_tiering(work: float, length: int) -> bool:
+    """Whether a module of so many characters for so many additions a call may be made in haste:
+    that does not lose in the first call what it saves, and there is a processor to make it well
+    meanwhile, if it is to be.
     """
-    if work > WORK * len(text) or config.tiers == "second":
+    if work > WORK * length or config.tiers == "second":
         return False
     if config.tiers == "first":
         return True
@@ -193,15 +194,16 @@ class Tiered:
     The addresses that it gives stay valid and the same for its life.
     """
 
-    def __init__(self, places: Mapping[str, Library]) -> None:
-        self.places = dict(places)  # of each kernel
+    def __init__(self, places: Mapping[str, tuple[Library, str]]) -> None:
+        self.places = dict(places)  # of each kernel, and the name that it has there
         self.better: Library | None = None
 
     def address(self, kernel: str) -> int:
-        return self.places[kernel].address(f"{kernel}.now")
+        library, name = self.places[kernel]
+        return library.address(f"{name}.now")
 
     def promote(self, better: Library) -> None:
         self.better = better
-        for name, library in self.places.items():
+        for library, name in dict.fromkeys(self.places.values()):
             slot = ctypes.c_void_p.from_address(library.address(f"{name}.slot"))
             slot.value = better.address(name)
