@@ -140,6 +140,7 @@ class Draws:
             "running sum": lambda a, b, x: np.cumsum(ones(x) * a)[::-1] * b,
             "running maximum": lambda a, b, x: np.maximum.accumulate(ones(x) * a - x) * b,
             "complex": lambda a, b, x: turned(a, b, x, index),
+            "known": lambda a, b, x: np.where(scale > 0, np.sin(a), b) + a * 0.1,
             "switched": lambda a, b, x: switched(a, b, x, scale),
             "rounded": lambda a, b, x: rounded(a * ones(x), x) * b,
         }  # fmt: skip

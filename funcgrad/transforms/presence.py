@@ -73,6 +73,10 @@ class PartTracer(Tracer):
     clean: bool
 
     def __init__(self, value: Array, owner: Presence, mask: Any, clean: bool) -> None:
+        if (
+            type(mask) is bool
+        ):  # of a condition of Python's: what is there is asked as True or False
+            mask = None if mask else np.False_
         self.value, self.owner, self.mask, self.clean = value, owner, mask, clean or mask is None
 
     def assign(self, new: Tracer) -> None:

@@ -116,6 +116,7 @@ RICH = {
     "mapped": lambda v: fg.map(lambda e: np.sin(e) * e, v),
     "einsum": lambda v: np.einsum("ij,j->i", matrix(v), v) * 0.2,
     "integer": lambda v: (np.floor(v * 2).astype(int) % 3) * 0.1 + v * 0.5,
+    "chosen before": lambda v: np.where(False, np.sin(v), v * 0.7) + v * 0.1,
     "clipped": lambda v: np.clip(v, -0.5, 0.8),
 }
 

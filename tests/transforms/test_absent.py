@@ -202,3 +202,31 @@ def test_where_of_a_total():
     for g in (fg.grad(f), fg.jit(fg.grad(f)), fg.jacfwd(f)):
         np.testing.assert_allclose(g(x), [[0.4, 0.8], [0.0, 0.0]])
     assert total(np.sqrt)(np.ones(2)) == 2.0
+
+
+CHOSEN = {
+    "Python's bool": lambda x, c: np.where(c, np.sin(x), x * 0.5) + x,
+    "a number": lambda x, c: np.where(int(c), np.sin(x), x * 0.5) + x,
+    "NumPy's bool": lambda x, c: np.where(np.bool_(c), np.sin(x), x * 0.5) + x,
+    "select": lambda x, c: np.select([c], [np.sin(x)], x * 0.5) + x,
+    "twice": lambda x, c: np.where(c, np.where(not c, x, np.sin(x)), x * 0.5) + x,
+    "a step": lambda x, c: np.where(c, np.sin(x), np.where(not c, x * 0.5, x * x)) + x,
+}
+HOW = {
+    "grad": fg.grad,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "grad of jit": lambda f: fg.grad(fg.jit(f)),
+    "jit of jacfwd": lambda f: fg.jit(fg.jacfwd(f)),
+    "jit of grad of vmap": lambda f: fg.jit(fg.grad(lambda x: fg.vmap(f)(x[None])[0])),
+    "jit of grad of checkpoint": lambda f: fg.jit(fg.grad(fg.checkpoint(f))),
+    "vmap of grad": lambda f: lambda x: fg.vmap(fg.grad(f))(x[None])[0],
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("chosen", CHOSEN)
+@pytest.mark.parametrize("condition", [True, False])
+def test_what_a_known_condition_does_not_choose_has_no_derivative(chosen, condition, how):
+    """Python's False was taken for "nothing of it is known to be there", which has no mask."""
+    found = HOW[how](lambda x: CHOSEN[chosen](x, condition))(np.float64(0.3))
+    np.testing.assert_allclose(found, 1 + (np.cos(0.3) if condition else 0.5), rtol=1e-14)
