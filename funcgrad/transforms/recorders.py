@@ -9,6 +9,7 @@ looks at its results and starts again with the full rules when there is a NaN.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from itertools import count
@@ -18,7 +19,7 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UNARY
-from funcgrad.core.primitive import Primitive
+from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, ArrayOperand
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
@@ -27,6 +28,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
+from funcgrad.ops.sums import SUM
 from funcgrad.transforms.node import Node, TapeTracer, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
@@ -256,17 +258,80 @@ def _swapped(prim: Any, general: Any) -> Any:
     return dunder
 
 
+# ------------------------------------------------------------------------------------ sums
+
+
+class SumNode(Node):
+    """The sum of all elements, with which most functions end."""
+
+    __slots__ = ("avals", "p", "params")
+    prim, saved = SUM, (None, None)
+    p: Node
+
+    @property
+    def parents(self) -> tuple[Node]:  # type: ignore[override]
+        return (self.p,)
+
+    def pull_quick(self, cts: Any, g: Any) -> None:
+        p = self.p
+        c = np.empty(self.avals[0].shape)
+        c.fill(g)
+        cts[p] = cts[p] + c if p in cts else c
+
+
+def _whole_sum(x: TapeTracer) -> TapeTracer:
+    """What a tape records for the sum of all elements of a small float64 array."""
+    trace: Any = x.owner
+    if trace.closed:
+        raise trace.leaked()
+    aval, params = _summed(x.value.shape)
+    node = SumNode()
+    t = TapeTracer()
+    t.value = SUM.impl(x.value, **params)
+    node.p, node.avals, node.params = x.node, aval, params
+    node.seq = serial = next(seq)
+    trace.nodes.append(node)
+    if serial > trace.limit:
+        trace.forget()
+    t.owner, t.node, t.kind = trace, node, trace.kind_of(t.value)
+    return t
+
+
+@functools.lru_cache(256)
+def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params]:
+    """The type of an array, and how all of it is summed."""
+    axes = tuple(range(len(shape)))
+    return (ArrayType(shape, FLOAT64),), {"axes": axes, "keepdims": False, "dtype": None}
+
+
+def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy that meets a tracer of a tape: plain sums are recorded from here."""
+    try:
+        if function is np.sum and len(args) == 1 and not kwargs and args[0] is self:
+            kind = self.kind
+            if kind is not None and type(self) is TapeTracer and type(self.value) is np.ndarray:
+                return _whole_sum(self)
+        return anything.__array_function__(self, function, types, args, kwargs)
+    except Exception as error:
+        hide_frames(error)
+        raise
+
+
+# ------------------------------------------------------------------------- NumPy's protocols
+
 anything: Any = ArrayOperand  # which gets NumPy's protocols from the room above
 
 
-def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **keywords: Any) -> Any:
+def _array_ufunc(
+    self: Any, ufunc: Any, method: str, x: Any, /, *others: Any, **keywords: Any
+) -> Any:
     """A ufunc of NumPy that meets a tracer of a tape: of one operand it is recorded from here."""
     try:
-        if len(inputs) == 1 and not keywords and method == "__call__":
+        if not others and not keywords and method == "__call__":
             prim = UNARY.get(ufunc)
             if prim is not None and self.kind is not None and type(self) is TapeTracer:
                 return (prim.recorders[1] or recorder(prim, 1))(self)
-        return anything.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
+        return anything.__array_ufunc__(self, ufunc, method, x, *others, **keywords)
     except Exception as error:
         hide_frames(error)
         raise
@@ -282,6 +347,7 @@ def install() -> None:
     del OPERATORS[BINARY["pow"].primitive]  # whose operator knows squares
     setattr(TapeTracer, "__pow__", with_squares(getattr(TapeTracer, "__pow__")))  # noqa: B009, B010
     setattr(TapeTracer, "__array_ufunc__", _array_ufunc)  # noqa: B010
+    setattr(TapeTracer, "__array_function__", _array_function)  # noqa: B010
 
 
 install()

@@ -77,3 +77,31 @@ def test_an_operation_is_written_out_after_some_uses(monkeypatch):
     assert seen[0] is seen[1] is seen[2]
     assert seen[3] is not seen[2]
     assert seen[3] is seen[4] is seen[5]
+
+
+def test_sums_of_all_elements_are_recorded_as_by_the_general_way():
+    """`np.sum(x)` is recorded without a detour, `np.sum(x, axis=None)` goes the general way."""
+    rng = np.random.default_rng(0)
+    inner = (lambda a: a, lambda a: a.T, lambda a: np.sin(a) * a, lambda a: a[::2])
+    outer = (lambda s: s, lambda s: s * s, lambda s: np.log(s - s))
+    for shape in ((3,), (1,), (0,), (2, 3), (2, 0), (4, 1, 2), (40_000,)):
+        x = rng.normal(size=shape)
+        for f in outer:
+            for g in inner:
+                with np.errstate(all="ignore"):
+                    found = fg.value_and_grad(lambda a, f=f, g=g: f(np.sum(g(a))))(x)
+                    other = fg.value_and_grad(lambda a, f=f, g=g: f(np.sum(g(a), axis=None)))(x)
+                    assert np.array_equal(found[0], f(np.sum(g(x))), equal_nan=True)
+                for a, b in zip(found, other, strict=True):
+                    np.testing.assert_array_equal(a, b)
+                    assert type(a) is type(b) and a.dtype == b.dtype
+                assert found[1].flags.writeable and found[1].flags.c_contiguous
+    x = rng.normal(size=3)
+    np.testing.assert_array_equal(
+        fg.hessian(lambda a: np.sum(a) * np.sum(np.sin(a * a)))(x),
+        fg.hessian(lambda a: np.sum(a, axis=None) * np.sum(np.sin(a * a), axis=None))(x),
+    )
+    kept = []
+    fg.grad(lambda a: kept.append(a) or np.sum(a))(x)
+    with pytest.raises(fg.errors.LeakedTracerError):
+        np.sum(kept[0])
