@@ -26,7 +26,7 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate
 from funcgrad.ops.singular import SVD
 
-__all__ = ["QR_WHOLE", "SVD_WHOLE"]
+__all__ = ["LEFT_OUT", "QR_WHOLE", "SVD_WHOLE"]
 
 LEFT_OUT = "the jvp of vectors that nothing determines is NaN, and their vjp only where they count"
 

@@ -60,11 +60,10 @@ class Valued(Explicit):
         dtype = self.dtype and self.dtype(*(type_of(x).dtype for x in operands), **params)
         if dtype is None:
             return made
-        return (
-            tuple(cast(operand(y), dtype) for y in made)
-            if self.multiple
-            else cast(operand(made), dtype)
-        )
+        if not self.multiple:
+            return cast(operand(made), dtype)
+        each = dtype if isinstance(dtype, tuple) else (dtype,) * len(made)
+        return tuple(cast(operand(y), d) for y, d in zip(made, each, strict=True))
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """The composition takes the place of the record in a graph.
@@ -138,7 +137,8 @@ def valued(
         As in `explicit`; by default each example is computed by itself.
     dtype : callable, optional
         ``dtype(*dtypes, **params)`` of SciPy's value, where the composition's is another, as with
-        operands of single precision; None where it is not.
+        operands of single precision; None where it is not. One for each of several results may be
+        given.
     """
     prim = Valued(name, impl, composed, multiple, linear_in, leading, batch, dtype)
     prim.sample = sample

@@ -15,7 +15,7 @@ import scipy.linalg as sp
 
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.function_calls import numpy_function
@@ -49,23 +49,91 @@ def _solution(*types: ArrayType, **_: Any) -> ArrayType:
     return ArrayType(types[-1].shape, np.result_type(*(t.dtype for t in types)))
 
 
-def _sylvester_q(g: Any, _x: Any, a: Any, b: Any, _q: Any) -> Any:
-    return bind(SYLVESTER, (swap_last(a), swap_last(b), g))
+# ----------------------------------------------------------------- SciPy's values, where they solve
+
+Given = tuple[np.dtype[Any], ...]
+"""The dtypes in which SciPy gets the operands, which have a common one in all rules."""
 
 
-def sylvester(a: Any, b: Any, q: Any) -> Any:
-    """SciPy's solution of ``a x + x b = q`` where it is one.
+def _as_given(xs: Any, given: Given) -> Any:
+    """Operands as they were before they got a common dtype, without a loss."""
+    return [
+        (x.real if d.kind != "c" else x).astype(d, copy=False)
+        for x, d in zip(xs, given or (x.dtype for x in xs), strict=True)
+    ]
+
+
+def _where_it_solves(solve: Any, left: Any, scale: Any, xs: Any, given: Given) -> Any:
+    """SciPy's solution of an equation in `xs`, where it is one, and that of complex matrices.
 
     LAPACK's `trsyl` is wrong, by as much as 1 %, where a real Schur form has a block of two nearly
-    equal eigenvalues, which derivatives of matrix functions make; complex forms have no blocks.
+    equal eigenvalues, which derivatives of matrix functions make; and SciPy solves with the blocks
+    of a real form as if there were none where another operand is complex. Complex forms have no
+    blocks. ``left(x, *xs)`` is the side of the equation with x, the last operand the other one, and
+    `scale` times the size of x how large its terms may be.
     """
-    x = sp.solve_sylvester(a, b, q)
-    size = (np.abs(a).sum() + np.abs(b).sum()) * np.abs(x).sum() + np.abs(q).sum()
-    if not np.abs(a @ x + x @ b - q).sum() > 64 * np.finfo(x.dtype).eps * len(q) * size:
+    parts = _as_given(xs, given)
+    kind = np.result_type(*parts)
+    x = solve(*parts)
+    eps = max(np.finfo(part.dtype).eps for part in (*parts, x))
+    off = np.abs(left(x, *parts) - parts[-1]).sum()
+    size = scale * np.abs(x).sum() + np.abs(parts[-1]).sum()
+    if not off > 64 * eps * len(parts[-1]) * size:
         return x
-    forms = [np.asarray(m, np.result_type(m, np.complex64)) for m in (a, b, q)]
-    found = sp.solve_sylvester(*forms)
-    return found if np.iscomplexobj(x) else found.real
+    found = solve(*(np.asarray(m, np.result_type(kind, np.complex64)) for m in parts))
+    return found if kind.kind == "c" else found.real
+
+
+def _size(a: Any) -> Any:
+    return np.abs(a).sum()
+
+
+def sylvester(a: Any, b: Any, q: Any, given: Given = ()) -> Any:
+    """The solution of ``a x + x b = q``."""
+    return _where_it_solves(
+        sp.solve_sylvester, lambda x, a, b, _: a @ x + x @ b, _size(a) + _size(b), (a, b, q), given
+    )
+
+
+def _continuous(a: Any, q: Any, given: Given = ()) -> Any:
+    return _where_it_solves(
+        sp.solve_continuous_lyapunov, lambda x, a, _: a @ x + x @ a.conj().T, 2 * _size(a), (a, q),
+        given,
+    )  # fmt: skip
+
+
+def _is_bilinear(n: int, method: str | None) -> bool:
+    """Whether SciPy makes a continuous equation of a discrete one, in double precision."""
+    return n >= 10 if method is None else method == "bilinear"
+
+
+def _discrete_type(a: ArrayType, q: ArrayType, method: str | None = None, **_: Any) -> ArrayType:
+    double = np.float64 if _is_bilinear(a.shape[-1], method) else np.float32
+    return ArrayType(q.shape, np.result_type(a.dtype, q.dtype, double))
+
+
+def _discrete(a: Any, q: Any, given: Given = (), method: str | None = None) -> Any:
+    def solve(a: Any, q: Any) -> Any:
+        return sp.solve_discrete_lyapunov(a, q, method)
+
+    if not _is_bilinear(len(a), method):
+        return solve(*_as_given((a, q), given))
+    return _where_it_solves(
+        solve, lambda x, a, _: x - a @ x @ a.conj().T, 1 + _size(a) ** 2, (a, q), given
+    )
+
+
+def _together(*xs: Array) -> tuple[Any, dict[str, Any]]:
+    """Operands of one dtype, and a parameter that keeps what they had."""
+    kinds = tuple(type_of(x).dtype for x in xs)
+    return same_stacks(*xs), {"given": kinds} if len(set(kinds)) > 1 else {}
+
+
+# ------------------------------------------------------------------------------- Sylvester
+
+
+def _sylvester_q(g: Any, _x: Any, a: Any, b: Any, _q: Any, **_: Any) -> Any:
+    return bind(SYLVESTER, (swap_last(a), swap_last(b), g))
 
 
 SYLVESTER: Explicit = explicit(
@@ -74,8 +142,8 @@ SYLVESTER: Explicit = explicit(
     type_rule=_solution,
     batch=lambda *given: by_lanes(SYLVESTER, *given),
     vjp=(
-        lambda g, x, a, b, _q: negative(matmul(_sylvester_q(g, x, a, b, _q), swap_last(x))),
-        lambda g, x, a, b, _q: negative(matmul(swap_last(x), _sylvester_q(g, x, a, b, _q))),
+        lambda g, x, a, b, _q, **_: negative(matmul(_sylvester_q(g, x, a, b, _q), swap_last(x))),
+        lambda g, x, a, b, _q, **_: negative(matmul(swap_last(x), _sylvester_q(g, x, a, b, _q))),
         _sylvester_q,
     ),
     linear_in=(2,),
@@ -83,6 +151,11 @@ SYLVESTER: Explicit = explicit(
         Sample((regular(), regular(n=2, seed=1), draw((3, 2)))),
         Sample((regular(2), regular(2, n=2, seed=1), draw((2, 3, 2)))),
         Sample((complex_(regular()), complex_(regular(n=2, seed=1)), complex_(draw((3, 2))))),
+        Sample(
+            (regular() + 0j, regular(n=2, seed=1) + 0j, complex_(draw((3, 2)))),
+            {"given": (np.dtype("f8"), np.dtype("f8"), np.dtype("c16"))},
+            smooth=False,
+        ),
     ],
 )
 SYLVESTER.lies = lapack_lies
@@ -107,7 +180,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Array:
            [0.33333333, 0.33333333]])
     """
     a, b = (square_matrix(x, "solve_sylvester") for x in (a, b))
-    return bind(SYLVESTER, same_stacks(a, b, as_lapack(q)))
+    return bind(SYLVESTER, *_together(a, b, as_lapack(q)))
 
 
 # ------------------------------------------------------------------------------- Lyapunov
@@ -117,7 +190,7 @@ def _lyapunov(name: str, value: Any, discrete: bool) -> Explicit:
     """The record of an equation for x, given `a` and `q`, that is linear in x."""
 
     def of_q(g: Any, _x: Any, a: Any, _q: Any, **params: Any) -> Any:
-        return bind(record, (swap_last(a), g), params)
+        return bind(record, (swap_last(a), g), {k: v for k, v in params.items() if k != "given"})
 
     def of_a(g: Any, x: Any, a: Any, _q: Any, **params: Any) -> Any:
         gq = of_q(g, x, a, _q, **params)
@@ -128,7 +201,7 @@ def _lyapunov(name: str, value: Any, discrete: bool) -> Explicit:
     record: Explicit = explicit(
         f"scipy_{name}",
         stacked(value),
-        type_rule=_solution,
+        type_rule=_discrete_type if discrete else _solution,
         batch=lambda *given: by_lanes(record, *given),
         vjp=(of_a, of_q),
         linear_in=(1,),
@@ -142,8 +215,8 @@ def _lyapunov(name: str, value: Any, discrete: bool) -> Explicit:
     return record
 
 
-CONTINUOUS = _lyapunov("solve_continuous_lyapunov", sp.solve_continuous_lyapunov, False)
-DISCRETE = _lyapunov("solve_discrete_lyapunov", sp.solve_discrete_lyapunov, True)
+CONTINUOUS = _lyapunov("solve_continuous_lyapunov", _continuous, False)
+DISCRETE = _lyapunov("solve_discrete_lyapunov", _discrete, True)
 
 
 @numpy_function(sp.solve_continuous_lyapunov, sp.solve_lyapunov)
@@ -164,8 +237,9 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Array:
     array([[-0.5  , -0.   ],
            [-0.   , -0.125]])
     """
-    a, q = (square_matrix(x, "solve_continuous_lyapunov") for x in (a, q))
-    return bind(CONTINUOUS, same_stacks(a, q))
+    return bind(
+        CONTINUOUS, *_together(*(square_matrix(x, "solve_continuous_lyapunov") for x in (a, q)))
+    )
 
 
 @numpy_function(sp.solve_discrete_lyapunov)
@@ -187,8 +261,8 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Array:
     array([[1.77777778, 0.        ],
            [0.        , 0.        ]])
     """
-    a, q = (square_matrix(x, "solve_discrete_lyapunov") for x in (a, q))
-    return bind(DISCRETE, same_stacks(a, q), {} if method is None else {"method": method})
+    pair, params = _together(*(square_matrix(x, "solve_discrete_lyapunov") for x in (a, q)))
+    return bind(DISCRETE, pair, params if method is None else {**params, "method": method})
 
 
 # -------------------------------------------------------------------------------- Riccati

@@ -14,6 +14,7 @@ from funcgrad.core.types import Array, ArrayType, zeros
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
+from funcgrad.numpy.sorting import argsort
 from funcgrad.ops import least_squares, singular, whole_factors
 from funcgrad.ops import solve as solving
 from funcgrad.ops.arithmetic import (
@@ -81,10 +82,24 @@ QR_ORDER: Constant = constant(
 )
 
 
+def _in_order(x: Array, order: Array) -> Array:
+    return take_along_axis(x, row(order), -1)
+
+
 def _pivoted_jvp(y: Any, xs: Any, ts: Any) -> Any:
-    order = row(bind(QR_ORDER, (xs[0],)))
     assert least_squares.QR.jvp_stated is not None
-    return least_squares.QR.jvp_stated(y, xs, (take_along_axis(ts[0], order, -1),))
+    return least_squares.QR.jvp_stated(y, xs, (_in_order(ts[0], bind(QR_ORDER, (xs[0],))),))
+
+
+def _pivoted_whole_jvp(y: Any, xs: Any, ts: Any) -> Any:
+    assert QR_WHOLE.jvp_stated is not None
+    return QR_WHOLE.jvp_stated(y, xs, (_in_order(ts[0], bind(QR_ORDER, (xs[0],))),))
+
+
+def _pivoted_whole_vjp(g: Any, y: Any, a: Any) -> Any:
+    made = QR_WHOLE.pull(g, y, (a,), (True,), {})[0]
+    assert made is not None
+    return _in_order(made, argsort(bind(QR_ORDER, (a,)), -1))
 
 
 PIVOTED: Explicit = explicit(
@@ -97,6 +112,18 @@ PIVOTED: Explicit = explicit(
     sample=lambda: [Sample((regular(),)), Sample((regular(2)[..., :2],))],
 )
 PIVOTED.lies = lapack_lies
+PIVOTED_WHOLE: Explicit = explicit(
+    "scipy_qr_pivoted_whole",
+    sized(lambda: PIVOTED_WHOLE, lambda a: tuple(sp.qr(a, pivoting=True)[:2])),
+    type_rule=lambda a: QR_WHOLE.type_rule((a,), {}),
+    vjp=(_pivoted_whole_vjp,),
+    jvp=_pivoted_whole_jvp,
+    both=whole_factors.LEFT_OUT,
+    batch=lambda *given: by_lanes(PIVOTED_WHOLE, *given),
+    multiple=True,
+    sample=lambda: [Sample((draw((3, 2)),), smooth=False)],
+)
+PIVOTED_WHOLE.lies = lapack_lies
 
 
 @numpy_function(sp.qr)
@@ -114,8 +141,8 @@ def qr(
     ----------
     a : array of shape (…, m, n)
     mode : {"full", "r", "economic"}, optional
-        "raw" is not supported on traced values, nor "full" with pivoting where m > n. The
-        gradient of what uses the columns that "full" adds to q is NaN.
+        "raw" is not supported on traced values. The gradient of what uses the columns that "full"
+        adds to q is NaN.
     pivoting : bool, optional
         Return the order of the columns too, which is locally constant.
 
@@ -136,16 +163,17 @@ def qr(
     """
     a = as_lapack(a)
     m, n = type_of(a).shape[-2:]
-    if mode not in ("full", "r", "economic") or (mode == "full" and m > n and pivoting):
+    if mode not in ("full", "r", "economic"):
         raise UnsupportedCallError(
             located(
-                f"scipy.linalg.qr: mode={mode!r} of a matrix of shape {type_of(a).shape}"
-                f'{" with pivoting" if pivoting else ""} has no derivative; use mode="economic"'
+                f"scipy.linalg.qr: mode={mode!r} of a matrix of shape {type_of(a).shape} has no "
+                'derivative; use mode="economic"'
             )
         )
     if mode == "full" and m > n:
-        return tuple(bind(QR_WHOLE, (a,)))
-    q, r = bind(PIVOTED if pivoting else QR, (a,))
+        q, r = bind(PIVOTED_WHOLE if pivoting else QR_WHOLE, (a,))
+    else:
+        q, r = bind(PIVOTED if pivoting else QR, (a,))
     more = (bind(QR_ORDER, (a,)),) if pivoting else ()
     if mode != "r":
         return (q, r, *more)

@@ -295,10 +295,10 @@ def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Array:
 FRECHET = valued(
     "scipy_expm_frechet",
     lambda a, e, method: sp.expm_frechet(a, e, method, check_finite=False),
-    lambda a, e, method: (bind(EXPM, (a,)), bind(EXPM_SLOPE, (a, e))),
+    lambda a, e, method: (bind(EXPM, (a,)), bind(EXPM_SLOPE, same_stacks(a, e))),
     lambda: [Sample((regular(n=2), draw((2, 2), seed=1)), {"method": None})],
     multiple=True,
-    dtype=lambda a, e, method: np.result_type(a, e, np.float64),
+    dtype=lambda a, e, method: (np.result_type(a, np.float64), np.result_type(a, e, np.float64)),
 )
 
 
@@ -316,6 +316,6 @@ def expm_frechet(
     compute_expm : bool, optional
         Return the derivative alone if False.
     """
-    pair = same_stacks(square_matrix(A, "expm_frechet"), as_lapack(E))
+    pair = square_matrix(A, "expm_frechet"), as_lapack(E)  # SciPy computes with each in its own
     found = tuple(bind(FRECHET, pair, {"method": method}))
     return found if compute_expm else found[1]
