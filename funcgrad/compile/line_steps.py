@@ -30,7 +30,9 @@ def accumulated(op: str) -> Callable[[Nest, Equation], bool]:
         length = shape.pop(axis)
         indices, body = nest.loops(shape, "sequential")
         along, carry = For(nest.fresh("i"), length, "sequential"), nest.fresh("a")
-        along.carries.append(Carry(carry, dtype, op))
+        # unlike a sum, a running one keeps a first -0
+        start = Const(-0.0, dtype) if op == "add" and out.type.dtype.kind == "f" else None
+        along.carries.append(Carry(carry, dtype, op, start))
         indices.insert(axis, along.index)
         value = nest.read(x, indices, along.body)
         store = Store(nest.at(into, indices, "output"), carry, dtype)

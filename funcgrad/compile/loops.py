@@ -117,7 +117,8 @@ class Require(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """What a loop hands on: it starts from the identity of `op` and holds the result afterwards.
+    """What a loop hands on: it starts from the identity of `op`, or from `start`, and holds the
+    result afterwards.
 
     "compensated" adds with a second sum of what rounding lost, for sums of sums. "next" takes the
     place of what was before, and begins with `start`.

@@ -193,8 +193,8 @@ class _Writer:
         name = f"{s.carry}.{self.count}"
         if times is not None:
             out.append(Let(name, dtype, "multiply_add", (value, times, old)))
-        elif op in ("max", "min"):  # a NaN wins, and stays
-            better = Let(f"{name}b", "bool", "gt" if op == "max" else "lt", (value, old))
+        elif op in ("max", "min"):  # a NaN wins, and stays; of two zeros the later one
+            better = Let(f"{name}b", "bool", "ge" if op == "max" else "le", (value, old))
             wrong = Let(f"{name}w", "bool", "ne", (value, value))
             either = Let(f"{name}e", "bool", "or", (better.name, wrong.name))
             out += [better, wrong, either, Let(name, dtype, "select", (either.name, value, old))]
@@ -244,7 +244,8 @@ class _Writer:
             raise _TooLong
         for c in s.carries:
             self.ops[c.name] = ("alone" if alone else c.op, c.dtype)
-            self.known[c.name] = Const(identity(c.op, c.dtype), c.dtype)
+            neutral = Const(identity(c.op, c.dtype), c.dtype)
+            self.known[c.name] = neutral if c.start is None else self.operand(c.start)
         for i in range(count):
             self.count += 1
             self.known[s.index] = Const(i, "int64")

@@ -252,3 +252,28 @@ def test_flips_without_axes_read_their_own_memory(x):
         wanted, got = f(x), fg.jit(f)(x)
         assert got.dtype == wanted.dtype and got == wanted and np.shape(got) == ()
         assert fg.jit(fg.grad(lambda x, f=f: f(x) ** 2))(x) == fg.grad(lambda x, f=f: f(x) ** 2)(x)
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])  # NumPy takes columns of one number otherwise
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_signs_of_zeros_are_numpys(n, dtype):
+    """A running sum began from 0, and of two zeros the extremum of columns was the earlier one."""
+    zeros = np.zeros(n, dtype)
+    zeros[::2] = -0.0
+    for f in (
+        np.cumsum,
+        np.cumulative_sum,
+        lambda v: np.max(np.stack([v, -v]), axis=0),
+        lambda v: np.min(np.stack([v, -v, v]), axis=0),
+        lambda v: np.maximum(v, -v),
+        lambda v: np.minimum(v, -v),
+    ):
+        for x in (zeros, -zeros):
+            found = fg.jit(f)(x)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(f(x)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_expm1_of_denormal_numbers_is_the_number(dtype):
+    x = np.array([1.0, -1.0, 3.0] * 7, dtype) * np.finfo(dtype).smallest_subnormal
+    np.testing.assert_array_equal(fg.jit(np.expm1)(x), x)

@@ -140,7 +140,7 @@ class Operations:
             return old * x
         if op in ("and", "or"):
             return e.binary(op, old, x)
-        better = x > old if op == "max" else x < old
+        better = x >= old if op == "max" else x <= old  # the later of two zeros, as in NumPy
         return e.select(better | x.differs(x), x, old)  # a NaN wins, and stays
 
     def in_one(self, v: Value, op: str) -> Value:

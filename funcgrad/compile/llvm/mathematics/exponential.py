@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 LOG2_E = 1.4426950408889634
+TINY = 1e-30  # the square is lost beside it
 
 
 class Reduced(NamedTuple):
@@ -87,7 +88,8 @@ def expm1(e: Emitter, x: Value) -> Value:
     shifted, _, r = reduce(e, clamp(e, x, low, high))
     power = low_power_of_two(e, shifted, -1)
     half = e.multiply_add(power, expm1_reduced(e, r), power - 0.5)
-    return e.copy_sign(half + half, x)  # the sign of zero
+    tiny = e.absolute(x) < TINY  # half of a denormal number may be none
+    return e.select(tiny, x, half + half)
 
 
 def sigmoid(e: Emitter, x: Value) -> Value:
