@@ -58,9 +58,6 @@ _OF: dict[str, dict[str, str]] = {
         "it calls a function of yours at places that it chooses by the values; take quad": (
             "cubature nsum qmc_quad tanhsinh"
         ),
-        "it asks for the errors of inner integrals; call quad in a function that quad calls": (
-            "dblquad nquad tplquad"
-        ),
         "it solves an equation by steps that it chooses": ("odeint solve_bvp solve_ivp"),
     },
     "scipy.spatial.distance": {

@@ -91,3 +91,57 @@ def test_with_nothing_traced_it_is_scipys_own():
 def test_errors_say_what_to_do(call, error, told):
     with pytest.raises(error, match=told):
         fg.grad(call)(0.7)
+
+
+# ------------------------------------------------------------------------- of several variables
+
+NESTED = {
+    "dblquad": lambda p: si.dblquad(lambda y, x: p[0] * np.exp(-x * y), 0.0, p[1], 0.0, 1.0),
+    "dblquad between curves": lambda p: si.dblquad(
+        lambda y, x, c: c * x * y**2, p[0], 2.0, lambda x: x * p[1], lambda x: x + 3.0, args=(p[0],)
+    ),
+    "tplquad": lambda p: si.tplquad(
+        lambda z, y, x: np.cos(p[0] * x + y * z), 0.0, 1.0, 0.0, lambda x: x * p[1],
+        lambda x, y: x - y, lambda x, y: p[0] + x,
+        epsrel=1e-6,
+    ),
+    "nquad": lambda p: si.nquad(
+        lambda x, y: p[0] * x + y * p[1],
+        [lambda y: (0.0, y), (0.0, p[1])],
+        opts=[{"epsrel": 1e-10}, {"limit": 20}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_integrals_of_several_variables(name):
+    f = NESTED[name]
+    want = f(P)
+    for found in (fg.vjp(f, P)[0], fg.jvp(f, (P,), (P,))[0], fg.jit(f)(P)):
+        np.testing.assert_allclose(found, want, rtol=1e-14)
+    spread = fg.vmap(f)(np.stack([P, P]))
+    np.testing.assert_allclose(spread, np.stack([want, want], 1), rtol=1e-14)
+    check_grads(lambda p: f(p)[0], (P,), order=1)
+
+
+def test_the_second_derivative_of_a_double_integral():
+    f = lambda a: si.dblquad(lambda y, x: np.exp(a * x * y), 0.0, 1.0, 0.0, 1.0)[0]
+    second = si.dblquad(lambda y, x: (x * y) ** 2 * np.exp(0.7 * x * y), 0.0, 1.0, 0.0, 1.0)[0]
+    assert abs(fg.grad(fg.grad(f))(0.7) - second) < 1e-12
+
+
+def test_integrals_of_several_variables_of_known_values_are_scipys_own():
+    traced = {}
+
+    def f(a):
+        traced["all"] = si.nquad(lambda x, y: x * y, [(0, 1), (0, 1)], full_output=True)
+        return a
+
+    fg.grad(f)(1.0)
+    assert len(traced["all"]) == 3
+    for call in (
+        lambda a: si.nquad(lambda x: a * x, [(0, 1)], full_output=True),
+        lambda a: si.nquad(lambda x: x, [(0, a)], opts={"points": [0.5]}),
+    ):
+        with pytest.raises(errors.UnsupportedCallError, match="nquad"):
+            fg.grad(lambda a: call(a)[0])(1.0)

@@ -16,7 +16,7 @@ array([0.33333333, 1.33333333, 0.66666667, 1.33333333, 0.33333333])
 from __future__ import annotations
 
 from funcgrad.core.boundary import publish
-from funcgrad.scipy.integrate.quadrature import quad, quad_vec
+from funcgrad.scipy.integrate.quadrature import dblquad, nquad, quad, quad_vec, tplquad
 from funcgrad.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,
@@ -29,10 +29,13 @@ from funcgrad.scipy.reasons import why_not
 __all__ = [
     "cumulative_simpson",
     "cumulative_trapezoid",
+    "dblquad",
+    "nquad",
     "quad",
     "quad_vec",
     "romb",
     "simpson",
+    "tplquad",
     "trapezoid",
 ]
 

@@ -8,6 +8,7 @@ staged once, and SciPy calls it with numbers, also under `jit` and `vmap`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ from funcgrad.transforms.captures import walked
 from funcgrad.transforms.closures import Converted, converted
 from funcgrad.transforms.custom_call import SymbolicZero
 
-__all__ = ["quad", "quad_vec"]
+__all__ = ["dblquad", "nquad", "quad", "quad_vec", "tplquad"]
 
 Function = Callable[..., Any]
 _POINT = ShapeDtypeStruct((), np.float64)
@@ -254,19 +255,49 @@ def quad(
         "epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points, "weight": weight,
         "wvar": wvar, "wopts": wopts, "maxp1": maxp1, "limlst": limlst,
     }  # fmt: skip
-    own = sp.quad.__wrapped__
     if _is_plain(func, args, a, b):
+        own = sp.quad.__wrapped__
         return own(func, a, b, args, full_output, **options, complex_func=complex_func)
     refuse("scipy.integrate.quad", full_output=full_output or None)
+    return _of_numbers(func, a, b, args, options)
+
+
+_INNER = threading.local()
+"""The errors of integrals within one whose integrand they are, while it is computed."""
+
+
+def _of_numbers(
+    func: Function,
+    a: Any,
+    b: Any,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    outer: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """`quad` of traced values; the error of an `outer` one is the largest of those within."""
+    own = sp.quad.__wrapped__
     f, held = _reached(func, args)
 
-    def run(f: Function, low: float, high: float, kind: Any) -> Any:
-        return _each(
-            lambda f, low, high, complex_: own(f, low, high, **options, complex_func=complex_),
-            f, low, high, kind,
-        )  # fmt: skip
+    def one(f: Function, low: float, high: float, complex_: bool) -> Any:
+        return own(f, low, high, **options, complex_func=complex_)
 
-    return tuple(_integral(f, run, _weight(weight, wvar), (operand(a), operand(b)), held))
+    def run(f: Function, low: float, high: float, kind: Any) -> Any:
+        before = getattr(_INNER, "errors", None)
+        if outer:
+            _INNER.errors = []
+        try:
+            made, error = _each(one, f, low, high, kind)
+            if outer:
+                error = max(abs(error), *_INNER.errors, 0.0)
+        finally:
+            _INNER.errors = before
+        if before is not None:
+            before.append(abs(error))
+        return made, error
+
+    weight = _weight(options.get("weight"), options.get("wvar"))
+    made, error = _integral(f, run, weight, (operand(a), operand(b)), held)
+    return made, error
 
 
 @numpy_function(sp.quad_vec, calls=True)
@@ -314,3 +345,134 @@ def quad_vec(
         return own(f, low, high, **options)
 
     return tuple(_integral(made, run, _weight(None, None), (operand(a), operand(b)), held))
+
+
+# ------------------------------------------------------------------------- of several variables
+
+
+def _always(x: Any) -> Function:
+    return x if callable(x) else lambda *_: x
+
+
+def _nested(
+    func: Function, ranges: Sequence[Function], opts: Sequence[Function], args: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """The integral over the last range of those over the others, as SciPy nests them."""
+    *inner_ranges, limits = ranges
+    *inner_opts, opt = opts
+    low, high = limits(*args)
+    options = dict(opt(*args))
+    if "points" in options:
+        if state((low, high)) == TRACED:
+            refuse("scipy.integrate.nquad", points=options["points"])
+        options["points"] = [x for x in options["points"] if low <= x <= high]
+    inner = func
+    if inner_ranges:
+
+        def inner(*xs: Any) -> Any:
+            return _nested(func, inner_ranges, inner_opts, xs)[0]
+
+    return _of_numbers(inner, low, high, args, options, outer=bool(inner_ranges))
+
+
+def _closed_over_nothing(*parts: Any) -> bool:
+    return all(
+        not walked(p).traced
+        if callable(p)
+        else _closed_over_nothing(*p)
+        if isinstance(p, (list, tuple))
+        else state(p) != TRACED
+        for p in parts
+    )
+
+
+@numpy_function(sp.nquad, calls=True)
+def nquad(
+    func: Function, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
+) -> Any:
+    """The integral of a function of several variables, and an estimate of its error.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(x0, …, xn, *args)``, as in `quad`.
+    ranges : sequence of (low, high) or of callables
+        ``ranges[0](x1, …, xn, *args)`` gives the limits of x0; differentiable.
+    args : tuple, optional
+    opts : dict, callable, or sequence of them, optional
+        Options of `quad`, for all or for each variable; `points` only between known limits.
+    full_output : bool, optional
+        Not supported on traced values.
+
+    Notes
+    -----
+    It is `quad` of `quad`, and has its derivatives; the value is SciPy's.
+
+    Examples
+    --------
+    >>> import scipy.integrate
+    >>> import funcgrad as fg
+    >>> triangle = lambda a: scipy.integrate.nquad(
+    ...     lambda y, x: x * y, [lambda x: (0.0, x), (0.0, a)])[0]
+    >>> fg.grad(triangle)(2.0).round(9)  # a**4 / 8
+    np.float64(4.0)
+    """
+    given = () if args is None else args if isinstance(args, tuple) else (args,)
+    options = [] if opts is None else list(opts.values()) if isinstance(opts, dict) else opts
+    if _closed_over_nothing(func, list(ranges), given, [o for o in options if callable(o)]):
+        own = sp.nquad.__wrapped__
+        return own(func, ranges, args, opts, full_output)
+    refuse("scipy.integrate.nquad", full_output=full_output or None)
+    each = list(opts) if isinstance(opts, (list, tuple)) else [opts or {}] * len(ranges)
+    return _nested(func, list(map(_always, ranges)), list(map(_always, each)), given)
+
+
+@numpy_function(sp.dblquad, calls=True)
+def dblquad(
+    func: Function, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (),
+    epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
+) -> Any:  # fmt: skip
+    """The integral of ``func(y, x)`` over x from `a` to `b` and y from `gfun` to `hfun` of x.
+
+    As `nquad`.
+
+    Examples
+    --------
+    >>> import scipy.integrate
+    >>> import funcgrad as fg
+    >>> f = lambda a: scipy.integrate.dblquad(lambda y, x: a * x * y, 0.0, 1.0, 0.0, 2.0)[0]
+    >>> fg.grad(f)(3.0).round(9)
+    np.float64(1.0)
+    """
+    low, high = _always(gfun), _always(hfun)
+
+    def inner(x: Any, *_: Any) -> Any:
+        return low(x), high(x)
+
+    return nquad(
+        func, [inner, [a, b]], args=args, opts={"epsabs": epsabs, "epsrel": epsrel}
+    )  # fmt: skip
+
+
+@numpy_function(sp.tplquad, calls=True)
+def tplquad(
+    func: Function, a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (),
+    epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
+) -> Any:  # fmt: skip
+    """The integral of ``func(z, y, x)``; z runs from ``qfun(x, y)`` to ``rfun(x, y)``.
+
+    As `dblquad`, and `nquad`.
+    """
+    (low, high), (lower, upper) = (
+        (_always(f) for f in pair) for pair in ((gfun, hfun), (qfun, rfun))
+    )
+
+    def of_y(x: Any, *_: Any) -> Any:
+        return low(x), high(x)
+
+    def of_z(y: Any, x: Any, *_: Any) -> Any:
+        return lower(x, y), upper(x, y)
+
+    return nquad(
+        func, [of_z, of_y, [a, b]], args=args, opts={"epsabs": epsabs, "epsrel": epsrel}
+    )  # fmt: skip
