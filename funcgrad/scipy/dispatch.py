@@ -71,6 +71,7 @@ METHODS: dict[str, dict[str, str]] = {
     "scipy.stats": {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
         "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
+        "levy_stable": "pdf cdf",
         "norm": "mean var std median entropy",
         "gaussian_kde": (
             "__init__ evaluate __call__ pdf logpdf set_bandwidth _compute_covariance "

@@ -8,13 +8,15 @@ import scipy.stats as st
 from older import older_may_refuse
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedCallError
 from funcgrad.scipy.stats.distributions import record
+from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
+from funcgrad.scipy.stats.limits import LIMITS
 from funcgrad.scipy.stats.noncentral import NONCENTRAL
+from funcgrad.scipy.stats.stable import STABLE
 from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.testing import check_grads
 
-TABLE = {**WRITTEN, **NONCENTRAL}
+TABLE = {**WRITTEN, **NONCENTRAL, **LIMITS, **HYPERBOLIC, "landau": STABLE["landau"]}
 
 LEVELS = np.array([0.15, 0.4, 0.7, 0.95])
 METHODS = [
@@ -65,19 +67,6 @@ def test_second_order_and_arrays_of_shapes_and_scales():
     args = np.array([0.7, 1.2]), np.array([2.5, 3.5, 1.5]), 1.7, np.array([0.9, 1.1, 2.0])
     check_grads(f, args, order=2)
     check_grads(lambda x, s: st.exponnorm.logpdf(x, 1.5, scale=s), (0.4, 1.3), order=2)
-
-
-def test_an_integral_by_quadrature_is_refused_by_name():
-    assert fg.grad(st.norminvgauss.logpdf)(0.2, 1.25, 0.5) != 0
-    with pytest.raises(UnsupportedCallError, match=r"norminvgauss\.cdf has no derivative here"):
-        fg.grad(st.norminvgauss.cdf)(0.2, 1.25, 0.5)
-
-
-@pytest.mark.parametrize("name", ["kappa4", "pearson3"])
-def test_formulas_with_a_branch_for_one_value_of_a_shape_are_refused(name):
-    """At that value the branch would have the derivative 0 by the shape."""
-    with pytest.raises(UnsupportedCallError, match="has no derivative here"):
-        fg.grad(lambda c: getattr(st, name).logpdf(0.5, 2.0, c))(0.0)
 
 
 def test_the_noncentral_chi_square_distribution_is_the_central_one_at_zero():

@@ -131,12 +131,16 @@ def samples(ranges: Sequence[Range], complex_: bool | Sequence[int] = False) -> 
 
 
 def fixed(name: str, operand: str, order: str = "") -> Callable[..., NoReturn]:
-    """The partial derivative by an operand in which a function has none here (of that order)."""
+    """The partial derivative by an operand in which a function has none here (of that order).
+
+    The name is that in `scipy.special`, or a full one.
+    """
+    full = name if name.startswith("scipy.") else f"scipy.special.{name}"
 
     def refuse(*_: Any) -> NoReturn:
         raise NotDifferentiableError(
             located(
-                f"scipy.special.{name} has no {order}derivative here with respect to {operand}; "
+                f"{full} has no {order}derivative here with respect to {operand}; "
                 "if that is a constant, pass funcgrad.value of it"
             )
         )

@@ -100,7 +100,7 @@ def _count(name: str) -> Any:
     return fixed(name, "the number of samples, which is a whole number")
 
 
-_smirnov_bend: Op = special(
+smirnov_bend: Op = special(
     _of_order(2, "smirnov_second"),
     _count("smirnov"),
     fixed("smirnov", "the distance", order="third "),
@@ -110,7 +110,7 @@ _smirnov_bend: Op = special(
 smirnov_slope: Op = special(
     _of_order(1, "smirnov_first"),
     _count("smirnov"),
-    lambda _, n, x: _smirnov_bend(n, x),
+    lambda _, n, x: smirnov_bend(n, x),
     ranges=[SAMPLES, [1]],
     smooth=False,
 )

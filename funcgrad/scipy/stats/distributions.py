@@ -42,9 +42,15 @@ from funcgrad.ops.shape import broadcast_to, unbroadcast
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.special.define import fixed
-from funcgrad.scipy.stats.discrete import DISCRETE
+from funcgrad.scipy.stats import discrete
+from funcgrad.scipy.stats.counts import COUNTS as COUNTED
 from funcgrad.scipy.stats.families import FAMILIES, Family
+from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
+from funcgrad.scipy.stats.limits import LIMITS
 from funcgrad.scipy.stats.noncentral import NONCENTRAL
+from funcgrad.scipy.stats.stable import STABLE
+from funcgrad.scipy.stats.studentized import STUDENTIZED
+from funcgrad.scipy.stats.whole_numbers import WHOLE
 from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
@@ -52,7 +58,11 @@ from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
-ROWS: dict[str, Family] = {**FAMILIES, **NONCENTRAL, **WRITTEN, **DISCRETE}
+DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED}
+ROWS: dict[str, Family] = {
+    **FAMILIES, **NONCENTRAL, **WRITTEN, **LIMITS, **HYPERBOLIC, **WHOLE, **STABLE,
+    **STUDENTIZED, **DISCRETE,
+}  # fmt: skip
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")
@@ -97,7 +107,7 @@ _BEYOND = {  # to the left of the support, to the right of it
 
 COUNT = elementwise(
     np.floor,
-    fixed("stats", "the count k"),
+    fixed("scipy.stats", "the count k"),
     name="scipy_stats_count",
     sample=lambda: [Sample((np.arange(3),))],
 )
@@ -296,7 +306,8 @@ def number(x: Any) -> Array:
 
 def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
     """The record of a method of a distribution, which may be frozen, or None."""
-    dist = getattr(dist, "dist", dist)
+    if not isinstance(dist, (sps.rv_continuous, sps.rv_discrete)):
+        dist = getattr(dist, "dist", dist)
     row = str(dist.name)
     if type(getattr(sps, row, None)) is not type(dist):  # another with that name
         return None
@@ -333,6 +344,7 @@ def _state(holder: Any, name: str) -> None:
 
 for _holder, _names in (
     (sps.rv_continuous, CONTINUOUS),
+    (sps.levy_stable, ("pdf", "cdf")),
     (sps.rv_discrete, COUNTS),
     (sps.norm, MOMENTS),
 ):

@@ -3,8 +3,8 @@
 SciPy writes the density, the integrals, the support and the condition on the shapes of most
 distributions in Python, as functions of the standardised place. Where nothing of that leaves
 Python, these programs (`scipy/programs.py`) are the formulas of a row, as those in `families`;
-which they are the tests show. An integral that SciPy finds by quadrature is none: its derivatives
-are refused by name.
+which they are the tests show. Where a formula has a branch for one value of a shape, the derivative
+by the shape would be 0 there: such rows stand in `limits`, and integrals in compiled code too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from funcgrad.ops.arithmetic import isfinite, logical_and, where
 from funcgrad.ops.transcendental import log
 from funcgrad.scipy.programs import program
 from funcgrad.scipy.stats.families import Family
+from funcgrad.scipy.stats.limits import INTEGRALS
 
 __all__ = ["WRITTEN"]
 
@@ -78,14 +79,15 @@ def _less_one(f: Callable[..., Any] | None) -> Callable[..., Any] | None:
 def _row(name: str, shapes: tuple[float, ...]) -> Family:
     dist = getattr(sps, name)
     cdf, sf, logcdf, logsf = (_own(dist, k) for k in ("_cdf", "_sf", "_logcdf", "_logsf"))
-    if name in _DENSITY_ALONE:
-        cdf = sf = logcdf = logsf = None
+    stated = {
+        "cdf": cdf or _less_one(sf),
+        "sf": sf or _less_one(cdf),
+        "logcdf": logcdf,
+        "logsf": logsf,
+    }
     return Family(
         _density(dist),
-        cdf=cdf or _less_one(sf),
-        sf=sf or _less_one(cdf),
-        logcdf=logcdf,
-        logsf=logsf,
+        **INTEGRALS.get(name, stated),
         support=(_end(dist, 0), _end(dist, 1)),
         closed=False,
         inside=_between(dist),
@@ -114,7 +116,6 @@ _SHAPES: dict[str, tuple[float, ...]] = {
     "fatiguelife": (1.3,),
     "foldcauchy": (4.72,),
     "foldnorm": (1.95,),
-    "gausshyper": (3.0, 2.0, 1.5, 0.8),
     "genexpon": (1.5, 0.7, 0.9),
     "gengamma": (4.42, 3.12),
     "genhalflogistic": (0.773,),
@@ -135,7 +136,6 @@ _SHAPES: dict[str, tuple[float, ...]] = {
     "mielke": (10.4, 4.6),
     "moyal": (),
     "nakagami": (4.97,),
-    "norminvgauss": (1.25, 0.5),
     "powerlognorm": (2.14, 0.446),
     "powernorm": (4.45,),
     "rdist": (1.6,),
@@ -150,12 +150,6 @@ _SHAPES: dict[str, tuple[float, ...]] = {
     "vonmises_line": (3.99,),
     "wald": (),
 }
-# Their integrals are found by quadrature, or in compiled code that has no derivative.
-_DENSITY_ALONE = frozenset(
-    ("cosine", "dpareto_lognorm", "gausshyper", "norminvgauss", "vonmises_line")
-)
 WRITTEN: dict[str, Family] = {
     name: _row(name, shapes) for name, shapes in _SHAPES.items() if hasattr(sps, name)
 }
-"""Where a formula has a branch for a special value of a shape that does not depend on the shape,
-as that of `kappa4` does, it would have the derivative 0 there: such distributions are not here."""
