@@ -8,8 +8,7 @@ from older import older_may_refuse
 
 import funcgrad as fg
 from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
-from funcgrad.scipy.stats.discrete import DISCRETE
-from funcgrad.scipy.stats.distributions import ROWS, record
+from funcgrad.scipy.stats.distributions import DISCRETE, ROWS, record
 from funcgrad.scipy.stats.families import FAMILIES
 from funcgrad.testing import check_grads
 

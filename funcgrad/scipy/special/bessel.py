@@ -107,7 +107,16 @@ def _struve_term(v: Any, x: Any) -> Any:
     return found * (0.5 / math.sqrt(math.pi))
 
 
-struve: Op = _of_order(sp.struve, lambda _, v, x: _half(struve, v, x, -1.0) + _struve_term(v, x))
+def _struve_slope(y: Any, v: Any, x: Any) -> Any:
+    """Far to the right the term and the function of the order above are equal but for the end."""
+    far = greater(x, 25.0)  # there the form of DLMF 11.4.27
+    near = where(far, 1.0, x)
+    inside = _half(struve, v, near, -1.0) + _struve_term(v, near)
+    outer = where(far, x, 1.0)
+    return where(far, struve(v - 1.0, outer) - divide(v, outer) * y, inside)
+
+
+struve: Op = _of_order(sp.struve, lambda y, v, x: _struve_slope(y, v, x))
 modstruve: Op = _of_order(
     sp.modstruve, lambda _, v, x: _half(modstruve, v, x, 1.0) + _struve_term(v, x)
 )

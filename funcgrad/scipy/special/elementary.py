@@ -60,9 +60,9 @@ kl_div: Op = special(
 )
 
 
-def _log_unless(x: Any, y: Any, logarithm: Any) -> Any:
-    """The logarithm, and 0 where both `x` is 0 and the logarithm is infinite or undefined."""
-    lost = logical_and(equal(x, 0), less_equal(y, 0))
+def _log_unless(x: Any, y: Any, logarithm: Any, end: float = 0.0) -> Any:
+    """The logarithm, and 0 where `x` is 0 and `y` at or below the `end` of the logarithm."""
+    lost = logical_and(equal(x, 0), less_equal(y, end))
     return where(lost, 0.0, logarithm(where(lost, 1.0, y)))
 
 
@@ -81,7 +81,7 @@ xlogy: Op = special(
 )
 xlog1py: Op = special(
     sp.xlog1py,
-    lambda _, x, y: _log_unless(x, y + 1.0, lambda z: log1p(z - 1.0)),
+    lambda _, x, y: _log_unless(x, y, log1p, -1.0),
     lambda _, x, y: _share(x, y + 1.0),
     ranges=[WIDE, (-0.6, 2.0)],
 )
@@ -188,7 +188,7 @@ inv_boxcox1p: Op = special(
 powm1: Op = special(
     sp.powm1,
     lambda _, x, p: p * power(x, p - 1.0),
-    lambda z, x, _: (z + 1.0) * log(x),
+    lambda _, x, p: power(x, p) * log(x),
     ranges=[POSITIVE, WIDE],
 )
 

@@ -16,6 +16,7 @@ from funcgrad.ops.arithmetic import (
     absolute,
     add,
     divide,
+    equal,
     greater,
     imag,
     less,
@@ -165,21 +166,36 @@ def _voigt(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
     return z, wofz_slope(z)
 
 
-def _voigt_factor(sigma: Any) -> Any:
-    return divide(1 / (2 * ROOT_PI), square(sigma))
+def _voigt_slope(x: Any, sigma: Any, gamma: Any, lorentz: Any, part: Callable[..., Any]) -> Any:
+    """The real or the imaginary part of the slope; that of Lorentz's profile where σ = 0."""
+    none = equal(sigma, 0.0)
+    width = where(none, 1.0, sigma)
+    inside = part(_voigt(x, width, gamma)[1]) * divide(1 / (2 * ROOT_PI), square(width))
+    return where(none, lorentz, inside)
 
 
 def _voigt_width(x: Any, sigma: Any, gamma: Any) -> Any:
     """The profile is a solution of the heat equation: σ times its second derivative by x."""
-    z, _ = _voigt(x, sigma, gamma)
-    return divide(real(_wofz_bend(z)), square(sigma) * ROOT_2PI)
+    none = equal(sigma, 0.0)
+    width = where(none, 1.0, sigma)
+    z, _ = _voigt(x, width, gamma)
+    inside = divide(real(_wofz_bend(z)), square(width) * ROOT_2PI)
+    far = where(none, square(x) + square(gamma), 1.0)
+    lorentz = gamma / math.pi * divide(6.0 * square(x) - 2.0 * square(gamma), far * square(far))
+    return where(none, sigma * lorentz, inside)
+
+
+def _lorentz(x: Any, gamma: Any, top: Any) -> Any:
+    return divide(top, math.pi * square(square(x) + square(gamma)))
 
 
 voigt_profile: Op = special(
     sp.voigt_profile,
-    lambda _, x, s, g: real(_voigt(x, s, g)[1]) * _voigt_factor(s),
+    lambda _, x, s, g: _voigt_slope(x, s, g, _lorentz(x, g, -2.0 * x * g), real),
     lambda _, x, s, g: _voigt_width(x, s, g),
-    lambda _, x, s, g: negative(imag(_voigt(x, s, g)[1])) * _voigt_factor(s),
+    lambda _, x, s, g: _voigt_slope(
+        x, s, g, _lorentz(x, g, square(x) - square(g)), lambda w: negative(imag(w))
+    ),
     ranges=[(-2.0, 2.0), (0.5, 2.0), (0.3, 1.0)],
 )
 owens_t: Op = special(

@@ -190,9 +190,23 @@ binom: Op = special(
     lambda y, n, k: _binom_by_k(y, n, k),
     ranges=[(4.2, 6.0), (0.4, 3.0)],
 )
+
+
+def _poch_by_first(y: Any, z: Any, m: Any) -> Any:
+    """At a pole of Γ(z) it is that of 1/Γ; where Γ(z + m) has one too, ψ is reflected at both."""
+    pole, over = _is_pole(z), _is_pole(z + m)
+    alone = logical_and(pole, logical_not(over))
+    both = logical_and(pole, over)
+    there = gamma(where(alone, z + m, 1.0)) * _reciprocal_slope(0.0, where(alone, z, 0.0))
+    # ψ(1 - z) - ψ(1 - z - m), at the places where neither has a pole
+    turned = psi_gap(where(both, 1.0 - z, 1.0), where(both, -m, 0.0))
+    inside = psi_gap(where(pole, 1.0, z), where(pole, 0.0, m))
+    return where(alone, there, negative(y) * where(both, turned, inside))
+
+
 poch: Op = special(
     sp.poch,
-    lambda y, z, m: negative(y) * psi_gap(z, m),
-    lambda y, z, m: y * psi(z + m),
+    lambda y, z, m: _poch_by_first(y, z, m),
+    lambda y, z, m: y * where(_is_pole(z + m), math.nan, psi(z + m)),  # a jump, or infinite
     ranges=[POSITIVE, POSITIVE],
 )

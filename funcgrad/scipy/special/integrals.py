@@ -23,7 +23,7 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.pointwise import sinc
-from funcgrad.ops.transcendental import cos, exp, log1p
+from funcgrad.ops.transcendental import cos, exp, log
 from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
 from funcgrad.scipy.special.differences import by_differences, mild
 from funcgrad.scipy.special.elementary import exprel
@@ -63,8 +63,8 @@ def _spence_slope(z: Any) -> Any:
     small, total = where(near, u, 0.0), LOG_SERIES[-1]
     for c in LOG_SERIES[-2::-1]:
         total = total * small + c
-    apart = where(near, 1.0, u)
-    return negative(where(near, total, divide(log1p(apart), apart)))
+    apart = where(near, 2.0, z)
+    return negative(where(near, total, divide(log(apart), apart - 1.0)))
 
 
 spence: Op = special(sp.spence, lambda _, z: _spence_slope(z), ranges=[POSITIVE])

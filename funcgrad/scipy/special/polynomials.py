@@ -17,7 +17,8 @@ import scipy.special as sp
 from funcgrad.core.forms import Op
 from funcgrad.core.forms.elementwise import UFUNCS
 from funcgrad.core.types import Array
-from funcgrad.ops.arithmetic import divide, equal, where
+from funcgrad.ops.arithmetic import divide, equal, greater, less, negative, where
+from funcgrad.ops.transcendental import arccos, arccosh, sin, sinh
 from funcgrad.scipy.special.define import NAMES, Range, fixed, special
 from funcgrad.scipy.special.differences import by_differences, from_poles, mild
 
@@ -33,12 +34,16 @@ def _polynomial(
     parameters: int = 0,
     x: Range = INSIDE,
     poles: Callable[..., Any] = lambda n, *_: (n + 1.0,),
+    by_degree: Callable[..., Any] | None = None,
 ) -> Op:
     """The polynomial `ufunc(n, *parameters, x)`, with its slope where n is not 0.
 
-    `poles` tells the operands of the gamma functions above the line.
+    `poles` tells the operands of the gamma functions above the line; `by_degree` may turn the
+    derivative by differences into another.
     """
     by = [by_differences(lambda *xs: op(*xs), k, _steps(k, poles)) for k in range(1 + parameters)]
+    if by_degree is not None:
+        by[0] = by_degree(by[0])
     ranges: Sequence[Range] = [BETWEEN, *[PARAMETER] * parameters, x]
     op: Op = special(ufunc, *by, _masked(slope, 1 + parameters), ranges=ranges)
     return op
@@ -54,6 +59,29 @@ def _steps(k: int, poles: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return step
+
+
+def _reflected(differences: Callable[..., Any]) -> Callable[..., Any]:
+    """Of degrees below -1/2, where SciPy's values are coarse: P of n is P of -1 - n."""
+
+    def slope(y: Any, n: Any, x: Any) -> Any:
+        below = less(n, -0.5)
+        found = differences(y, where(below, -1.0 - n, n), x)
+        return where(below, negative(found), found)
+
+    return slope
+
+
+def _angle(scale: float, turn: Callable[..., Any]) -> Callable[..., Any]:
+    """That of cos(n θ), x = cos θ, and of cosh beyond 1; `turn` goes to Chebyshev's variable."""
+
+    def slope(_: Any, n: Any, x: Any) -> Any:
+        u = turn(x)
+        far, low = greater(u, 1.0), where(less(u, -1.0), math.nan, 1.0)
+        inner, outer = arccos(where(far, 0.5, u)), arccosh(where(far, u, 1.5))
+        return scale * low * where(far, outer * sinh(n * outer), -inner * sin(n * inner))
+
+    return slope
 
 
 def _masked(slope: Callable[..., Any], count: int) -> Callable[..., Any]:
@@ -99,8 +127,14 @@ eval_genlaguerre: Op = _polynomial(
 eval_laguerre: Op = _polynomial(
     sp.eval_laguerre, lambda n, x: -1.0 * eval_genlaguerre(n - 1, 1.0, x)
 )
-eval_legendre: Op = _polynomial(sp.eval_legendre, lambda n, x: eval_gegenbauer(n - 1, 1.5, x))
-eval_chebyt: Op = _polynomial(sp.eval_chebyt, lambda n, x: n * eval_chebyu(n - 1, x))
+eval_legendre: Op = _polynomial(
+    sp.eval_legendre, lambda n, x: eval_gegenbauer(n - 1, 1.5, x), by_degree=_reflected
+)
+eval_chebyt: Op = _polynomial(
+    sp.eval_chebyt,
+    lambda n, x: n * eval_chebyu(n - 1, x),
+    by_degree=lambda _: _angle(1.0, lambda x: x),
+)
 eval_chebyu: Op = _polynomial(sp.eval_chebyu, lambda n, x: 2.0 * eval_gegenbauer(n - 1, 2.0, x))
 
 
@@ -128,14 +162,21 @@ eval_sh_legendre: Op = _polynomial(
     x=(0.1, 0.9),
 )
 eval_sh_chebyt: Op = _polynomial(
-    sp.eval_sh_chebyt, lambda n, x: 2.0 * n * eval_chebyu(n - 1, 2.0 * x - 1.0), x=(0.1, 0.9)
+    sp.eval_sh_chebyt,
+    lambda n, x: 2.0 * n * eval_chebyu(n - 1, 2.0 * x - 1.0),
+    x=(0.1, 0.9),
+    by_degree=lambda _: _angle(1.0, lambda x: 2.0 * x - 1.0),
 )
 eval_sh_chebyu: Op = _polynomial(
     sp.eval_sh_chebyu,
     lambda n, x: 4.0 * eval_gegenbauer(n - 1, 2.0, 2.0 * x - 1.0),
     x=(0.1, 0.9),
 )
-eval_chebyc: Op = _polynomial(sp.eval_chebyc, lambda n, x: n * eval_chebyu(n - 1, 0.5 * x))
+eval_chebyc: Op = _polynomial(
+    sp.eval_chebyc,
+    lambda n, x: n * eval_chebyu(n - 1, 0.5 * x),
+    by_degree=lambda _: _angle(2.0, lambda x: 0.5 * x),
+)
 eval_chebys: Op = _polynomial(sp.eval_chebys, lambda n, x: eval_gegenbauer(n - 1, 2.0, 0.5 * x))
 eval_sh_jacobi: Op = _polynomial(
     sp.eval_sh_jacobi,

@@ -80,7 +80,7 @@ def _ray(x: Any, alpha: Any, beta: Any) -> tuple[Any, ...]:
     for angle in _ANGLES.tolist():
         real, _ = _exponent(few, angle, along(alpha), along(beta))
         real = real - along(x) * few * math.sin(angle)
-        value = total(exp(where(less(real, 700.0), real, 700.0)) * along(reach) * WEIGHTS[::6], -1)
+        value = total(exp(where(less(real, 500.0), real, 500.0)) * along(reach) * WEIGHTS[::6], -1)
         better = True if size is None else less(value, size)
         best = angle + 0.0 * reach if size is None else where(better, angle, best)
         size = value if size is None else where(better, value, size)
@@ -100,7 +100,7 @@ def _sums(x: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
     # exp(E), or exp(E) - exp(-i x t) = exp(-i x t) (exp(rest) - 1)
     outer, turn = exp(where(far, -wide * s * d, 0.0)), where(far, -wide * s * c, 0.0)
     r, i = (where(far, v, v + w) for v, w in ((real, -wide * s * d), (imag, -wide * s * c)))
-    r = where(less(r, 700.0), r, 700.0)
+    r = where(less(r, 500.0), r, 500.0)
     grown, swing = exp(r), sin(0.5 * i)
     first = where(far, expm1(r) * cos(i) - 2.0 * square(swing), grown * cos(i))
     last = grown * sin(i)
