@@ -393,3 +393,21 @@ def test_vonmises_far_out_against_mpmath(kappa, y):
         by_k = float(mean(edges, rest) - mean([0, 0.1, 1, mpmath.pi], whole))
     found = fg.grad(st.vonmises.logcdf, (0, 1))(-y, kappa)
     assert found == pytest.approx((by_y, by_k), rel=1e-8)
+
+
+def test_what_a_distribution_computes_from_its_own_methods():
+    """SciPy's programs over methods that have rules: a likelihood, an interval, an expectation."""
+    data = np.array([1.0, 2.0, 3.0])
+    check_grads(lambda a: st.gamma.nnlf((a, 0.0, 1.0), data), (2.0,), order=1)
+    check_grads(lambda a: np.sum(np.stack(st.gamma.interval(0.9, a))), (2.0,), order=1)
+    square = fg.grad(lambda a: st.gamma.expect(lambda x: x * x, (a,)))(2.0)
+    assert square == pytest.approx(5.0, rel=1e-10)
+    assert fg.grad(lambda m: st.poisson.expect(lambda k: k * k, (m,)))(2.0) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(("name", "instead"), [("stats", r"gamma\.mean"), ("moment", r"\*\* *n")])
+def test_methods_that_ask_for_numbers_say_what_to_call(name, instead):
+    with pytest.raises(UnsupportedCallError, match=instead):
+        fg.grad(lambda a: getattr(st.gamma, name)(*((3,) if name == "moment" else ()), a))(2.0)
+    with pytest.raises(UnsupportedCallError, match="logpdf"):
+        fg.grad(lambda a: st.gamma.fit(a * np.ones(3))[0])(2.0)

@@ -108,6 +108,13 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
         weibull_max as weibull_max, weibull_min as weibull_min, wishart as wishart,
         wrapcauchy as wrapcauchy, yeojohnson as yeojohnson, yeojohnson_llf as yeojohnson_llf,
         zmap as zmap, zscore as zscore,
+        betanbinom as betanbinom, boltzmann as boltzmann, dlaplace as dlaplace,
+        genhyperbolic as genhyperbolic, geninvgauss as geninvgauss, irwinhall as irwinhall,
+        kappa3 as kappa3, kappa4 as kappa4, ksone as ksone, kstwo as kstwo, landau as landau,
+        levy_stable as levy_stable, nchypergeom_fisher as nchypergeom_fisher, pearson3 as pearson3,
+        planck as planck, skellam as skellam, studentized_range as studentized_range,
+        truncpareto as truncpareto, tukeylambda as tukeylambda, yulesimon as yulesimon,
+        zipf as zipf, zipfian as zipfian,
     )
 # isort: on
 # fmt: on

@@ -8,6 +8,7 @@ program. A quantile x of q has ``f(x) dx = dq - dF(x)``, with F the integral at 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,6 +48,7 @@ from funcgrad.scipy.stats.counts import COUNTS as COUNTED
 from funcgrad.scipy.stats.families import FAMILIES, Family
 from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
 from funcgrad.scipy.stats.limits import LIMITS
+from funcgrad.scipy.stats.moments import with_moments
 from funcgrad.scipy.stats.noncentral import NONCENTRAL
 from funcgrad.scipy.stats.stable import STABLE
 from funcgrad.scipy.stats.studentized import STUDENTIZED
@@ -59,10 +61,15 @@ from funcgrad.transforms.vjp import vjp
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
 DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED}
-ROWS: dict[str, Family] = {
+_STATED: dict[str, Family] = {
     **FAMILIES, **NONCENTRAL, **WRITTEN, **LIMITS, **HYPERBOLIC, **WHOLE, **STABLE,
     **STUDENTIZED, **DISCRETE,
 }  # fmt: skip
+ROWS = {
+    name: with_moments(name, row)
+    for name, row in _STATED.items()
+    if hasattr(sps, name)  # older releases lack some
+}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")
@@ -336,6 +343,44 @@ def method(dist: Any, name: str, given: Sequence[Any], keywords: dict[str, Any])
     return bind(found, tuple(map(number, (*place, *shapes, loc, scale))))
 
 
+_INSTEAD = {
+    "fit": "differentiate the sum of {0}.logpdf(data, ...) and minimise it",
+    "moment": "call {0}.mean and {0}.var, or integrate x**n * {0}.pdf(x, ...)",
+    "stats": "call {0}.mean and {0}.var",
+}
+"""What to call in place of a method that asks for numbers."""
+
+
+def _refuse(holder: Any, name: str) -> None:
+    @scipy_method(holder, name)
+    def define(self: Any, *_: Any, **__: Any) -> Array:
+        full = f"scipy.stats.{self.name}"
+        raise UnsupportedCallError(
+            located(
+                f"{full}.{name} cannot compute with traced values; {_INSTEAD[name].format(full)}"
+            )
+        )
+
+
+@scipy_method(sps.norm, "freeze")
+def _freeze(self: Any, *args: Any, **keywords: Any) -> Any:
+    """What SciPy's constructor of frozen distributions does, with the support of the row.
+
+    Some of SciPy's own write their support into an array of numbers.
+    """
+    if self.name not in LIMITS:
+        return FREEZE(self, *args, **keywords)
+    made: Any = object.__new__(type(sps.norm()))
+    made.args, made.kwds, made.dist = args, keywords, type(self)(**self._updated_ctor_param())
+    shapes, *_ = made.dist._parse_args(*args, **keywords)
+    shapes = tuple(map(number, shapes))
+    made.a, made.b = (_at(end, shapes) for end in ROWS[self.name].support)
+    return made
+
+
+FREEZE = inspect.getattr_static(type(sps.norm), "freeze").__wrapped__
+
+
 def _state(holder: Any, name: str) -> None:
     @scipy_method(holder, name)
     def define(self: Any, *given: Any, **keywords: Any) -> Array:
@@ -350,3 +395,7 @@ for _holder, _names in (
 ):
     for _name in _names:
         _state(_holder, _name)
+for _name in _INSTEAD:
+    if _name != "fit":
+        _refuse(sps.norm, _name)
+_refuse(sps.rv_continuous, "fit")
