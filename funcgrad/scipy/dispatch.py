@@ -82,6 +82,9 @@ METHODS: dict[str, dict[str, str]] = {
         "multivariate_t": "pdf logpdf __call__",
         "dirichlet": "pdf logpdf __call__",
         "wishart": "pdf logpdf __call__",
+        "invwishart": "pdf logpdf __call__",
+        "matrix_normal": "pdf logpdf __call__",
+        "dirichlet_multinomial": "pmf logpmf __call__",
         "multinomial": "pmf logpmf __call__",
     },
 }

@@ -411,3 +411,39 @@ def test_methods_that_ask_for_numbers_say_what_to_call(name, instead):
         fg.grad(lambda a: getattr(st.gamma, name)(*((3,) if name == "moment" else ()), a))(2.0)
     with pytest.raises(UnsupportedCallError, match="logpdf"):
         fg.grad(lambda a: st.gamma.fit(a * np.ones(3))[0])(2.0)
+
+
+def spread(n, seed):
+    root = np.random.default_rng(seed).normal(size=(n, n))
+    return root @ root.T + n * np.eye(n)
+
+
+MATRICES = {
+    "invwishart": (spread(3, 0), np.float64(4.5), spread(3, 1)),
+    "matrix_normal": (np.ones((2, 3)), np.zeros((2, 3)), spread(2, 2), spread(3, 3)),
+}
+
+
+@pytest.mark.parametrize("method", ["logpdf", "pdf"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_densities_of_matrices(name, method):
+    args = MATRICES[name]
+
+    def program(*given):  # a matrix of covariances is symmetric
+        whole = [(m + m.T) / 2 if m.ndim == 2 and m.shape[0] == m.shape[1] else m for m in given]
+        return getattr(getattr(st, name), method)(*whole)
+
+    f = getattr(getattr(st, name), method)
+    np.testing.assert_array_equal(fg.vjp(program, *args)[0], f(*args))
+    check_grads(program, args, order=1)
+    np.testing.assert_allclose(fg.jit(program)(*args), f(*args), rtol=1e-12)
+
+
+def test_a_dirichlet_multinomial_mass_and_frozen_matrix_distributions():
+    x, alpha = np.array([2.0, 0.0, 3.0]), np.array([0.7, 1.2, 2.5])
+    check_grads(lambda a: st.dirichlet_multinomial.logpmf(x, a, 5), (alpha,), order=2)
+    assert fg.vjp(lambda a: st.dirichlet_multinomial(a, 5).pmf(x), alpha)[0] == (
+        st.dirichlet_multinomial.pmf(x, alpha, 5)
+    )
+    by_scale = fg.grad(lambda s: st.matrix_normal(rowcov=s).logpdf(np.ones((1, 2))))(2.0)
+    assert by_scale == pytest.approx(-0.5 * 2 / 2.0 + 0.5 * 2 / 4.0)

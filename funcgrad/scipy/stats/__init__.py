@@ -108,6 +108,8 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
         weibull_max as weibull_max, weibull_min as weibull_min, wishart as wishart,
         wrapcauchy as wrapcauchy, yeojohnson as yeojohnson, yeojohnson_llf as yeojohnson_llf,
         zmap as zmap, zscore as zscore,
+        dirichlet_multinomial as dirichlet_multinomial, invwishart as invwishart,
+        matrix_normal as matrix_normal,
         betanbinom as betanbinom, boltzmann as boltzmann, dlaplace as dlaplace,
         genhyperbolic as genhyperbolic, geninvgauss as geninvgauss, irwinhall as irwinhall,
         kappa3 as kappa3, kappa4 as kappa4, ksone as ksone, kstwo as kstwo, landau as landau,

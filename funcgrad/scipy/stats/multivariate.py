@@ -1,4 +1,4 @@
-"""Densities of several variables: normal, t, Dirichlet, Wishart, and the multinomial mass.
+"""Densities of several variables: normal, t, Dirichlet, Wishart and kin, and two masses.
 
 Values are SciPy's, derivatives those of the formulas with a Cholesky factor. A matrix of
 covariances is taken as symmetric: its gradient is spread over both triangles.
@@ -19,7 +19,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.axes import diagonal, moveaxis
 from funcgrad.numpy.function_calls import as_array
-from funcgrad.ops.arithmetic import add, multiply, square, subtract
+from funcgrad.ops.arithmetic import add, equal, multiply, square, subtract, where
 from funcgrad.ops.factor import cholesky
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import column, definite
@@ -99,6 +99,37 @@ def _wishart(x: Any, df: Any, scale: Any) -> Array:
     return 0.5 * (df - p - 1.0) * _log_det(cholesky(x)) - 0.5 * spread - peak
 
 
+def _inverse_wishart(x: Any, df: Any, scale: Any) -> Array:
+    p = type_of(scale).shape[-1]
+    ratio = solve(x, scale)
+    spread = total(diagonal(ratio, 0, -2, -1), -1)
+    peak = 0.5 * math.log(2) * p * df - 0.5 * df * _log_det(cholesky(scale))
+    whole = peak + multigammaln(0.5 * df, p) + 0.5 * (df + p + 1.0) * _log_det(cholesky(x))
+    return -0.5 * spread - whole
+
+
+def _matrix_normal(x: Any, mean: Any, rows: Any, columns: Any) -> Array:
+    """One matrix, or several along the leading axes."""
+    n, p = type_of(mean).shape
+    moved = subtract(x, mean)
+    low, across = cholesky(rows), cholesky(columns)
+    kind = type_of(moved)
+    flat = reshape(moved, (kind.size // (n * p), n, p))
+    left = solve_triangular(low, flat, lower=True)
+    both = solve_triangular(across, swap_last(left), lower=True)
+    spread = reshape(total(square(both), (1, 2)), kind.shape[:-2])
+    sizes = n * p * math.log(2 * math.pi) + n * _log_det(across) + p * _log_det(low)
+    return multiply(-0.5, add(spread, sizes))
+
+
+def _dirichlet_multinomial(x: Any, alpha: Any, n: Any) -> Array:
+    x, n, whole = COUNT(x), COUNT(n), total(alpha, -1)
+    peak = gammaln(whole) + gammaln(n + 1.0) - gammaln(n + whole)
+    each = gammaln(x + alpha) - gammaln(alpha) - gammaln(x + 1.0)
+    found = add(peak, total(each, -1))
+    return where(equal(total(x, -1), n), found, -math.inf)
+
+
 def _multinomial(x: Any, n: Any, p: Any) -> Array:
     """As SciPy does, the last probability is what the others leave."""
     others = getitem(p, (Ellipsis, slice(0, -1)))
@@ -116,7 +147,8 @@ def _record(name: str, method: str, formula: Callable[..., Any], sample: Any) ->
     is_log = method.startswith("log")
     return valued(
         f"stats.{name}.{method}",
-        lambda *given: np.asarray(getattr(dist, method)(*given), np.float64)[()],
+        # SciPy asks whether a parameter is a scalar
+        lambda *given: np.asarray(getattr(dist, method)(*(x[()] for x in given)), np.float64)[()],
         formula if is_log else lambda *given: exp(formula(*given)),
         sample,
     )
@@ -142,6 +174,28 @@ _ROWS: dict[str, tuple[Callable[..., Any], Any, tuple[str, str]]] = {
         _wishart,
         lambda: [Sample((definite(), np.float64(4.5), definite(seed=2)), smooth=False)],
         ("logpdf", "pdf"),
+    ),
+    "invwishart": (
+        _inverse_wishart,
+        lambda: [Sample((definite(), np.float64(4.5), definite(seed=2)), smooth=False)],
+        ("logpdf", "pdf"),
+    ),
+    "matrix_normal": (
+        _matrix_normal,
+        lambda: [
+            Sample(
+                (draw((2, 3)), draw((2, 3), seed=1), definite(n=2, seed=2), definite()),
+                smooth=False,
+            )
+        ],
+        ("logpdf", "pdf"),
+    ),
+    "dirichlet_multinomial": (
+        _dirichlet_multinomial,
+        lambda: [
+            Sample((np.array([1.0, 2.0]), np.array([0.7, 1.6]), np.float64(3.0)), smooth=False)
+        ],
+        ("logpmf", "pmf"),
     ),
     "multinomial": (
         _multinomial,
@@ -211,9 +265,23 @@ def _wishart_given(x: Any, df: Any, scale: Any) -> Any:
     x, scale = number(x), number(scale)
     if type_of(x).ndim != 2 or type_of(scale).ndim != 2:
         raise UnsupportedCallError(
-            located("scipy.stats.wishart: traced values have to be one matrix; use vmap for more")
+            located(
+                "scipy.stats.wishart and invwishart: traced values have to be one matrix; use "
+                "vmap for more"
+            )
         )
     return x, number(df), scale
+
+
+def _matrix_normal_given(x: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
+    x = number(x)
+    n, p = type_of(x).shape[-2:] if mean is None else type_of(number(mean)).shape
+    mean = np.zeros((n, p)) if mean is None else number(mean)
+    return x, mean, _matrix(rowcov, n), _matrix(colcov, p)
+
+
+def _dirichlet_multinomial_given(x: Any, alpha: Any, n: Any) -> Any:
+    return number(x), number(alpha), number(n)
 
 
 def _multinomial_given(x: Any, n: Any, p: Any) -> Any:
@@ -225,6 +293,9 @@ _GIVEN: dict[str, Callable[..., Any]] = {
     "multivariate_t": _student_given,
     "dirichlet": _dirichlet_given,
     "wishart": _wishart_given,
+    "invwishart": _wishart_given,
+    "matrix_normal": _matrix_normal_given,
+    "dirichlet_multinomial": _dirichlet_multinomial_given,
     "multinomial": _multinomial_given,
 }
 
