@@ -225,3 +225,29 @@ def test_wrights_function_of_large_x_by_its_parameters(point):
             np.testing.assert_allclose(given, float(wanted), rtol=1e-11)
             given = fg.grad(sp.log_wright_bessel, k)(*point)
             np.testing.assert_allclose(given, float(wanted / wright(*point)), rtol=1e-11)
+
+
+def test_at_poles_far_out_and_at_ends_derivatives_are_those_of_the_values():
+    """Each was wrong, or not a number, where the value was right."""
+    struve_slope = lambda v, x: mpmath.struveh(v - 1, x) - mpmath.mpf(v) / x * mpmath.struveh(v, x)
+    exact = {
+        (sp.poch, 0, (-3.0, 0.5)): mpmath.gamma(-2.5) * -6,  # Γ(z + m), and (1/Γ)' = -3! there
+        (sp.poch, 0, (-3.0, 2.0)): -5,
+        (sp.poch, 0, (-3.0, 5.0)): -6,
+        (sp.struve, 1, (2.0, 3e5)): struve_slope(2, 300000),
+        (sp.struve, 1, (3.7, 2e4)): struve_slope(mpmath.mpf(3.7), 20000),
+        (sp.voigt_profile, 0, (0.7, 0.0, 0.4)): -0.56 / (mpmath.pi * 0.65**2),
+        (sp.voigt_profile, 2, (0.7, 0.0, 0.4)): 0.33 / (mpmath.pi * 0.65**2),
+        (sp.spence, 0, (2.5520905150930036e-11,)): mpmath.log(2.5520905150930036e-11),
+        (sp.xlog1py, 0, (0.002, 2.7706829285025367e-11)): mpmath.log1p(2.7706829285025367e-11),
+        (sp.powm1, 1, (4.4e-7, 2.43)): mpmath.mpf(4.4e-7) ** 2.43 * mpmath.log(4.4e-7),
+        (sp.eval_chebyt, 0, (-2.0, 278.0)): mpmath.acosh(278) * mpmath.sinh(-2 * mpmath.acosh(278)),
+        (sp.eval_legendre, 0, (-1.0, 74.0)): -mpmath.log(37.5),
+    }
+    for (function, k, args), wanted in exact.items():
+        found = fg.grad(function, k)(*args)
+        assert found == pytest.approx(float(wanted), rel=1e-10), (function, k, args)
+    assert fg.grad(sp.voigt_profile, 1)(0.7, 0.0, 0.4) == 0.0
+    assert fg.grad(fg.grad(sp.voigt_profile, 1), 1)(0.7, 0.0, 0.4) == pytest.approx(
+        fg.grad(fg.grad(sp.voigt_profile))(0.7, 0.0, 0.4), rel=1e-12
+    )  # the heat equation

@@ -46,7 +46,7 @@ def _own(name: str, moment: str) -> Callable[..., Any]:
 
 def with_moments(name: str, row: Family) -> Family:
     """The row with the moments that it does not state."""
-    stated = {
+    stated: dict[str, Any] = {
         moment: _own(name, moment)
         for moment, names in _NAMES.items()
         if name in names and getattr(row, moment) is None
