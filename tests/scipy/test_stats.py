@@ -275,8 +275,8 @@ def test_the_integrals_of_hypergeom_are_sums_of_its_masses():
 
 
 def test_what_is_not_stated_is_a_named_error():
-    with pytest.raises(UnsupportedCallError, match=r"scipy\.stats\.kappa3\.logpdf has no deriv"):
-        fg.grad(lambda x: st.kappa3.logpdf(x, 2.0))(0.5)
+    with pytest.raises(UnsupportedCallError, match=r"wallenius\.pmf has no deriv"):
+        fg.grad(lambda odds: st.nchypergeom_wallenius.pmf(3, 20, 7, 12, odds))(0.5)
 
 
 def test_draws_of_a_location_and_scale_have_the_derivative_of_the_draw():
