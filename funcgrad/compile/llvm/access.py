@@ -1,7 +1,8 @@
 """Loads and stores as LLVM IR: where an element lies, and in what form its lanes are reached.
 
-Lanes next to each other are one vector in memory, masked at the end of a row; others are gathered
-and scattered. What of an address does not change in a loop is computed before it.
+Lanes next to each other are one vector in memory, masked at the end of a row, and so are those that
+are read from the last to the first; others are gathered and scattered. What of an address does not
+change in a loop is computed before it.
 """
 
 from __future__ import annotations
@@ -128,6 +129,8 @@ class Access:
             name = f"llvm.masked.load.{suffix}.p0"
             self.frame.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
             given = f"ptr {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
+        elif len(moving) == 1 and moving[0][0] is None and moving[0][1].name == "-1":
+            return self.backwards(a, offset, element, mask)
         else:
             at = self.pointers_of(a, stored, offset, moving)
             many, mask = e.type_of("ptr"), mask or e.mask(True)
@@ -135,6 +138,27 @@ class Access:
             self.frame.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
             given = f"{many} {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         return self.truth(e.new(stored, f"call {kind} @{name}({given})"), element)
+
+    def backwards(self, a: Address, offset: Value, element: str, mask: Value | None) -> Value:
+        """Lanes that lie next to each other, the first one last: processors gather slowly."""
+        lanes, stored = self.frame.lanes, in_memory(element)
+        e = self.frame.emitter(element)
+        kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
+        first = self.single.binary("sub", offset, self.single.constant(lanes - 1, "i64"))
+        at = self.pointer(a, stored, first)
+        turn = f"<{lanes} x i32> <{', '.join(f'i32 {k}' for k in reversed(range(lanes)))}>"
+        if mask is None:
+            v = e.new(stored, f"load {kind}, ptr {at}, align {align}")
+        else:
+            given = f"{mask.typed}, {mask.type} poison, {turn}"
+            turned = mask.emitter.new("i1", f"shufflevector {given}")
+            name = f"llvm.masked.load.{suffix}.p0"
+            self.frame.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
+            passed = f"ptr {at}, i32 {align}, {turned.typed}, {kind} zeroinitializer"
+            v = e.new(stored, f"call {kind} @{name}({passed})")
+        return self.truth(
+            e.new(stored, f"shufflevector {v.typed}, {v.type} poison, {turn}"), element
+        )
 
     def prefetch(self, a: Address, at: str, stored: str) -> None:
         """Ask for the same lanes of a later row: processors foresee rows, but not columns."""
