@@ -12,6 +12,7 @@ from funcgrad.kernels import (  # noqa: F401 (they put themselves in front of th
     elementwise,
     irregular,
     likelihood,
+    moving,
     normalization,
     rows,
     segments,

@@ -8,8 +8,10 @@ compiler's runtime.
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,12 @@ from funcgrad.kernels import load
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 
-__all__ = ["backwards", "copy_of", "copy_to", "filled", "total_of"]
+__all__ = ["backwards", "copy_of", "copy_to", "filled", "joined", "total_of", "zeros"]
 
 ndarray = np.ndarray
 CHUNK = 1 << 15  # elements
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
+PARTED = 1 << 17  # elements of each part: of smaller ones a call for each takes longer than NumPy
 FEWEST = 1 << 12  # elements from which on native code is faster in one thread, too
 BLOCK = 1 << 12  # elements that are added up at once
 
@@ -49,8 +52,41 @@ def copy_to(out: ndarray[Any, Any], x: ndarray[Any, Any]) -> None:
 def filled(shape: tuple[int, ...], number: Any) -> ndarray[Any, Any]:
     """An array of one number, a NumPy scalar, whose dtype it has."""
     out = memory.empty(shape, number.dtype)
-    if not (_is_shared(out) and _written(out, np.asarray(number))):
+    if not (_is_shared(out) and _written(out, np.array(number))):
         out.fill(number)
+    return out
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:
+    """An array of zeros: of memory used before, where several threads write it.
+
+    The system gives new pages with zeros in them, which takes longer, and the C library writes what
+    it has kept in one thread.
+    """
+    size = math.prod(shape)
+    if size < SHARED or dtype not in FLOATS or size * dtype.itemsize > config.reused_memory:
+        return np.zeros(shape, dtype)
+    return filled(shape, dtype.type(0))
+
+
+def joined(xs: Sequence[ndarray[Any, Any]], axis: int) -> ndarray[Any, Any] | None:
+    """Large arrays without gaps one after another along `axis`; None where one thread does it."""
+    first = xs[0]
+    if type(first) is not ndarray or not 0 <= axis < first.ndim or first.dtype not in FLOATS:
+        return None
+    lead, tail = first.shape[:axis], first.shape[axis + 1 :]
+    if math.prod(lead) != 1:
+        return None
+    for x in xs:
+        if type(x) is not ndarray or x.size < PARTED or x.dtype != first.dtype:
+            return None
+        if x.shape[:axis] != lead or x.shape[axis + 1 :] != tail:
+            return None
+    out = memory.empty((*lead, sum(x.shape[axis] for x in xs), *tail), first.dtype)
+    at = 0
+    for x in xs:
+        copy_to(out[(*(slice(None) for _ in lead), slice(at, at + x.shape[axis]))], x)
+        at += x.shape[axis]
     return out
 
 
@@ -58,7 +94,7 @@ def backwards(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
     """The elements of an array without gaps in reverse order; None where one thread does it."""
     if not _is_shared(x):
         return None
-    code = _code(x.dtype.name, "backwards")
+    code = _code(x.dtype.char, "backwards")
     if code is None:
         return None
     out = memory.empty(x.shape, x.dtype)
@@ -75,7 +111,7 @@ def _is_shared(out: ndarray[Any, Any]) -> bool:
 
 def _written(out: ndarray[Any, Any], x: ndarray[Any, Any]) -> bool:
     """Whether native code has written `x`, or its one element everywhere, into `out`."""
-    code = _code(out.dtype.name, "repeat" if not x.ndim else "copy")
+    code = _code(out.dtype.char, "repeat" if not x.ndim else "copy")
     if code is not None:
         _run(code, x, out, out.size, CHUNK)
     return code is not None
@@ -88,7 +124,7 @@ def total_of(x: ndarray[Any, Any]) -> np.float64 | None:
     """
     if x.size < FEWEST or x.dtype not in FLOATS or not (config.kernels and x.flags.aligned):
         return None
-    code = _code(x.dtype.name, "add")
+    code = _code(x.dtype.char, "add")
     if code is None:
         return None
     parts = np.empty(-(-x.size // BLOCK), x.dtype)
@@ -107,7 +143,8 @@ def _run(code: Code, x: ndarray[Any, Any], out: ndarray[Any, Any], size: int, gr
 
 
 @functools.cache
-def _code(dtype: str, what: str) -> Code | None:
+def _code(char: str, what: str) -> Code | None:
+    dtype = np.dtype(char).name
     about = load.fingerprint(), "copies", dtype, what
     try:
         return Code.of(cache.written(functools.partial(_text, dtype, what), *about, symbols={}))
@@ -125,8 +162,7 @@ def _text(dtype: str, what: str) -> str:
     from funcgrad.kernels.nests import integer, printed  # they are needed once for each
 
     where = (("start", 1), ("i", 1))
-    # processors gather no faster than they read one by one
-    each = For("i", "some", "sequential" if what == "backwards" else "vector")
+    each = For("i", "some", "vector")
     before: list[Any] = []
     after: list[Any] = []
     if what == "backwards":

@@ -17,6 +17,7 @@ import numpy as np
 from funcgrad.core import memory
 from funcgrad.kernels import pieces, threads
 from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
+from funcgrad.kernels.copies import copy_of, zeros
 from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
 from funcgrad.ops.index import ADD_AT, GATHER, SCATTER_ADD
@@ -142,8 +143,7 @@ def _running_extremum(entry: Entry, x: Any, axis: int, largest: bool) -> Any:
 def _add_at(entry: Entry, x: Any, positions: Any, v: Any) -> Any:
     if np.asarray(positions).dtype != np.intp or positions.shape != v.shape or not x.size:
         return None
-    out = memory.empty(x.shape, x.dtype)
-    np.copyto(out, x)
+    out = copy_of(x)
     return out if _added(entry, out.reshape(-1), positions, v) else None
 
 
@@ -215,7 +215,7 @@ def _scatter_add(entry: Entry, g: Any, *indices: Any, shape: tuple[int, ...]) ->
     if at is None:
         return None
     columns = math.prod(tail)
-    out = np.zeros(shape, g.dtype)
+    out = zeros(shape, g.dtype)
     rows = out.reshape(math.prod(extents), columns)
     given = _lines(g.reshape(at.size, columns), 0).reshape(at.size, columns)
     # threads share columns, never rows: each sum is made by one of them, in order
@@ -229,7 +229,7 @@ def _scatter_add_flat(g: ndarray, at: ndarray, shape: tuple[int, ...]) -> Any:
     entry = entry_of("add_at", g.dtype.char)
     if at.dtype != np.intp or not entry.taken():
         return None
-    out = memory.zeros(shape, g.dtype)
+    out = zeros(shape, g.dtype)
     return out if _added(entry, out, at, g) else None
 
 

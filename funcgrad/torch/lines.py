@@ -395,6 +395,20 @@ def _whole_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     return np.full((1,) * x.ndim, made) if params["keepdims"] else made
 
 
+def _whole_sum_pull(node: Any, g: Any) -> list[Any] | None:
+    """A view that repeats the cotangent, divided by their number for a mean of elements."""
+    aval = node.avals[0]
+    if not (type(g) is ndarray or isinstance(g, np.generic)) or g.size != 1:
+        return None
+    if g.dtype != aval.dtype or aval.dtype not in FLOATS or not aval.size:
+        return None
+    one = np.array(g.reshape(()))  # of our own: it is shown as long as the view is
+    if node.prim is MEAN:
+        one /= aval.size
+    one.flags.writeable = False
+    return [ndarray(aval.shape, aval.dtype, one, 0, (0,) * len(aval.shape))]
+
+
 VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     SOFTMAX: _softmax,
     LOG_SOFTMAX: _softmax,
@@ -414,4 +428,6 @@ RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
     LAYER_NORM: _layer_norm_pull,
     MATMUL: matrix_products.product_pull,
     ADDMM: matrix_products.affine_pull,
+    SUM: _whole_sum_pull,
+    MEAN: _whole_sum_pull,
 }

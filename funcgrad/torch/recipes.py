@@ -23,6 +23,7 @@ from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
+from funcgrad.kernels.copies import SHARED, copy_of
 from funcgrad.kernels.products import may_multiply
 from funcgrad.kernels.threads import PARALLEL
 from funcgrad.ops.affine import ADDMM
@@ -392,6 +393,9 @@ class _Writer:
             if any(np.may_share_memory(value, x) for x in self.arrays):
                 order = '"K"' if graph.outputs[0] in graph.inputs else ""  # clones keep the layout
                 lines.append(f"{out} = {out}.copy({order})")
+                if value.size >= SHARED and value.flags.c_contiguous:
+                    self.scope["copy_of"] = copy_of
+                    lines[-1] = f"{out} = copy_of({out})"
         return [*lines, f"return {', '.join([out, *others])}"]
 
     def _run(self, lines: list[str]) -> Any:

@@ -18,6 +18,7 @@ from funcgrad.core.tracer import EMPTY, Tracer, plain, serial, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import SourceLine
 from funcgrad.kernels import FEWEST
+from funcgrad.kernels.copies import zeros
 from funcgrad.kernels.forward import add as sum_of
 from funcgrad.kernels.forward import add_to
 from funcgrad.ops import arithmetic
@@ -266,7 +267,7 @@ def dense(c: Any) -> Any:
     if type(c) is Buffer:
         return c.array
     if type(c) is Scatter:
-        full = np.zeros(c.aval.shape, c.aval.dtype)
+        full = zeros(c.aval.shape, c.aval.dtype)
         full[c.index] = c.g
         return full
     return c

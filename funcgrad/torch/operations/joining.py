@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
+from funcgrad.kernels.copies import PARTED, joined
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
@@ -99,7 +100,14 @@ CAT_WITH_EMPTY = Composite("cat_with_empty", _without_empty, linear=True)
 concat, concatenate = alias("concat", cat), alias("concatenate", cat)
 
 
-STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
+def _stacked(*xs: Array, axis: int) -> Array:
+    found = None
+    if type(xs[0]) is np.ndarray and xs[0].size >= PARTED:
+        found = joined([np.expand_dims(x, axis) for x in xs], axis)
+    return shapes.stack(list(xs), axis) if found is None else found
+
+
+STACK = Composite("stack", _stacked, linear=True)
 STACK.hands_on = True
 STACK_LAID = Composite("stack_laid", lambda *xs, axis, order: _stack_laid(xs, axis, order), True)
 
