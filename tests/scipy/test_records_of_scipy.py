@@ -73,7 +73,10 @@ def test_cotangents_and_tangents_under_vmap(name):
                 np.testing.assert_allclose(mine[k], theirs, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(n for n, p in OURS.items() if isinstance(p, Valued)))
+@pytest.mark.parametrize(
+    "name",
+    sorted(n for n, p in OURS.items() if isinstance(p, Valued) and type(p).stage is Valued.stage),
+)
 def test_the_composition_computes_what_scipy_does(name):
     prim = OURS[name]
     for sample in prim.sample():
@@ -86,7 +89,10 @@ def test_the_composition_computes_what_scipy_does(name):
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", sorted(n for n, p in OURS.items() if isinstance(p, Valued)))
+@pytest.mark.parametrize(
+    "name",
+    sorted(n for n, p in OURS.items() if isinstance(p, Valued) and type(p).stage is Valued.stage),
+)
 def test_mapped_records_under_jit(name):
     """The composition takes the place of the record in each lane, too."""
     for sample in OURS[name].sample()[:2]:

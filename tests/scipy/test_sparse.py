@@ -209,3 +209,73 @@ def test_a_factor_in_compiled_code_takes_no_traced_values_by_name(transform):
     for solve in (spl.splu(a).solve, spl.factorized(a)):
         with pytest.raises(UnsupportedCallError, match="compiled code, which takes no"):
             transform(lambda b, solve=solve: np.sum(solve(b)))(np.ones(2))
+
+
+# ----------------------------------------------------------------------------- least squares
+
+TALL = np.where(RNG.uniform(size=(8, 4)) < 0.6, RNG.normal(size=(8, 4)), 0.0) + np.eye(8, 4)
+HEIGHTS = RNG.normal(size=8)
+TIGHT = {"atol": 1e-15, "btol": 1e-15}
+
+
+@pytest.mark.parametrize("name", ["lsqr", "lsmr"])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_least_squares_have_scipys_bits(name, form):
+    method, held = getattr(spl, name), sp.csr_array(TALL)
+    ours_too = getattr(solvers, name)
+    run = lambda d: (
+        method(d, HEIGHTS, 0.1) if form == "dense" else ours_too(traced(held)(d), HEIGHTS, 0.1)
+    )
+    given = TALL if form == "dense" else held.data
+    want = method(TALL if form == "dense" else held, HEIGHTS, 0.1)
+    for x, y in zip(fg.vjp(run, given)[0], want, strict=True):
+        np.testing.assert_array_equal(x, y)
+    for x, y in zip(fg.jit(run)(given), want, strict=True):  # BLAS rounds by where memory begins
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lsqr", "lsmr"])
+@pytest.mark.parametrize("damp", [0.0, 0.7])
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_least_squares_are_differentiated_as_dense_ones(name, damp, shape):
+    a, b = (TALL, HEIGHTS) if shape == "tall" else (TALL.T, HEIGHTS[:4])
+    start = np.cos(np.arange(a.shape[1]))
+    weights = np.sin(1.0 + np.arange(a.shape[1]))
+    method = getattr(spl, name)
+
+    def ours(a, b, x0):
+        return weights @ method(a, b, damp, x0=x0, **TIGHT)[0] ** 2
+
+    def dense(a, b, x0):
+        whole = fg.numpy.concatenate([a, damp * np.eye(a.shape[1])]) if damp else a
+        right = b - a @ x0
+        right = fg.numpy.concatenate([right, np.zeros(a.shape[1])]) if damp else right
+        return weights @ (x0 + np.linalg.pinv(whole) @ right) ** 2
+
+    found, wanted = (fg.grad(f, argnums=(0, 1, 2))(a, b, start) for f in (ours, dense))
+    for x, y in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-11)
+    moved = fg.jvp(ours, (a, b, start), (0.1 * a, b, np.ones_like(start)))[1]
+    assert abs(moved - fg.jvp(dense, (a, b, start), (0.1 * a, b, np.ones_like(start)))[1]) < 1e-9
+    check_grads(lambda b: ours(a, b, start), (b,), order=2)
+
+
+def test_lengths_of_residuals_are_differentiable_and_estimates_are_constants():
+    f = lambda b: spl.lsqr(TALL, b, 0.3, **TIGHT)
+    for part in (3, 4, 8):  # r1norm, r2norm, xnorm
+        check_grads(lambda b: f(b)[part], (HEIGHTS,), order=1)
+    check_grads(lambda b: spl.lsmr(TALL, b, 0.3, **TIGHT)[3], (HEIGHTS,), order=1)
+    assert not np.any(fg.grad(lambda b: f(b)[6])(HEIGHTS))
+
+
+def test_least_squares_that_are_refused():
+    for call, told in (
+        (lambda b: spl.lsqr(spl.aslinearoperator(TALL), b), "LinearOperator hides"),
+        (lambda b: spl.lsqr(TALL, b, damp=b[0]), "add its rows"),
+        (lambda b: spl.lsmr(TALL, b * 1j), "complex numbers"),
+        (lambda b: spl.lsmr(TALL, b, show=True), "show="),
+    ):
+        with pytest.raises(UnsupportedCallError, match=told):
+            fg.vjp(call, HEIGHTS)
+    with pytest.raises(ValueError, match="dimension mismatch"):
+        fg.vjp(lambda b: spl.lsqr(TALL, b[:5]), HEIGHTS)

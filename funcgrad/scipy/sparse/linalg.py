@@ -32,9 +32,10 @@ from funcgrad.numpy.function_calls import as_array, known
 from funcgrad.ops.matrices import as_float
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse.arrays import SparseArray, as_sparse
+from funcgrad.scipy.sparse.least_squares import least_squares
 from funcgrad.scipy.sparse.records import Fixed, solve, solve_iteratively
 
-__all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "spsolve"]
+__all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "lsmr", "lsqr", "minres", "spsolve"]
 
 
 def _squared(a: Any, b: Array) -> None:
@@ -166,5 +167,91 @@ cgs = _define("cgs")
 gmres = _define("gmres")
 lgmres = _define("lgmres")
 minres = _define("minres", symmetric=True)
+
+
+# ----------------------------------------------------------------------------- least squares
+
+
+def lsqr(
+    A: Any,
+    b: Any,
+    damp: float = 0.0,
+    atol: float = 1e-6,
+    btol: float = 1e-6,
+    conlim: float = 1e8,
+    iter_lim: int | None = None,
+    show: bool = False,
+    calc_var: bool = False,
+    x0: Any = None,
+) -> tuple[Any, ...]:
+    """The x for which ``|A x - b|² + damp² |x - x0|²`` is least, by SciPy's `lsqr`.
+
+    Parameters
+    ----------
+    A : SparseArray, scipy.sparse matrix, or array of shape (m, n)
+        Of full rank, unless `damp` is given; its values are differentiable.
+    b : array of shape (m,)
+    x0 : array of shape (n,), optional
+        Differentiable too, where the solution depends on it.
+    damp, atol, btol, conlim, iter_lim, calc_var : optional
+        As in SciPy.
+
+    Returns
+    -------
+    x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var
+        As in SciPy. The solution and `r1norm`, `r2norm`, `xnorm` are differentiable; the others are
+        what the iteration estimates, and have no derivative.
+
+    Notes
+    -----
+    The derivative is that of the exact solution, at its values: from a sparse factorisation of the
+    augmented equations. Where there are more columns than rows it is that of the solution nearest
+    to `x0`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.sparse.linalg import lsqr
+    >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> fg.grad(lambda b: lsqr(a, b)[0][1])(np.array([0.0, 1.0, 3.0])).round(9) + 0.0
+    array([-0.5,  0. ,  0.5])
+    """
+    options = {
+        "atol": atol, "btol": btol, "conlim": conlim, "iter_lim": iter_lim, "calc_var": calc_var
+    }  # fmt: skip
+    return least_squares("lsqr", A, b, damp, x0, show, options)
+
+
+def lsmr(
+    A: Any,
+    b: Any,
+    damp: float = 0.0,
+    atol: float = 1e-6,
+    btol: float = 1e-6,
+    conlim: float = 1e8,
+    maxiter: int | None = None,
+    show: bool = False,
+    x0: Any = None,
+) -> tuple[Any, ...]:
+    """The x for which ``|A x - b|² + damp² |x - x0|²`` is least, by SciPy's `lsmr`; as `lsqr`.
+
+    Returns
+    -------
+    x, istop, itn, normr, normar, norma, conda, normx
+        As in SciPy; x, `normr` and `normx` are differentiable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.sparse.linalg import lsmr
+    >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> fg.grad(lambda b: lsmr(a, b)[0][1])(np.array([0.0, 1.0, 3.0])).round(9) + 0.0
+    array([-0.5,  0. ,  0.5])
+    """
+    options = {"atol": atol, "btol": btol, "conlim": conlim, "maxiter": maxiter}
+    return least_squares("lsmr", A, b, damp, x0, show, options)
+
 
 publish(__name__, reason=why_not(__name__))
