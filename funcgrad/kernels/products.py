@@ -99,14 +99,15 @@ def multiply(
     if plan is None or not config.kernels:
         return None
     y = memory.empty(plan.shape, a.dtype) if out is None else out
-    added = _zeros(plan.shape[-1], a.dtype) if bias is None else bias
     most = min(config.threads, plan.chunks) if plan.shared else 1
-    scratch = _taken(plan.scratch * most + 64)
+    scratch = _taken(plan.scratch * most)
     address = address_of()
-    arrays = (a, b, added, y, y if sums is None else sums)
-    table = array("q", [address(x) for x in arrays])
+    here = address(y)
+    added = _zeros(plan.shape[-1], a.dtype)[1] if bias is None else address(bias)
+    totals = here if sums is None else address(sums)
+    table = array("q", (address(a), address(b), added, here, totals))
     table += plan.integers
-    table.append(-(-address(scratch) // 64) * 64)
+    table.append(scratch[1])
     at = table.buffer_info()[0]
     if most > 1:
         pool().run(plan.code.address, at, plan.chunks, most)
@@ -116,21 +117,28 @@ def multiply(
     return y
 
 
-_scratch: deque[Raw] = deque(maxlen=16)  # who takes memory out has it alone
+_scratch: deque[tuple[Raw, int]] = deque(maxlen=16)  # who takes memory out has it alone
 
 
-def _taken(size: int) -> Raw:
-    """So many bytes: what a call before has left, or more."""
+def _taken(size: int) -> tuple[Raw, int]:
+    """So many bytes, what a call before has left or more, and where a line of the cache begins."""
     try:
         found = _scratch.pop()
     except IndexError:
-        found = np.empty(size, np.uint8)
-    return found if found.size >= size else np.empty(size, np.uint8)
+        return _made_scratch(size)
+    return found if found[0].size >= size + 64 else _made_scratch(size)
+
+
+def _made_scratch(size: int) -> tuple[Raw, int]:
+    found = np.empty(size + 64, np.uint8)
+    return found, -(-address_of()(found) // 64) * 64
 
 
 @functools.lru_cache(64)
-def _zeros(columns: int, dtype: np.dtype[Any]) -> Raw:
-    return np.zeros(columns, dtype)
+def _zeros(columns: int, dtype: np.dtype[Any]) -> tuple[Raw, int]:
+    """Zeros for a bias, and where they lie."""
+    found = np.zeros(columns, dtype)
+    return found, address_of()(found)
 
 
 # -------------------------------------------------------------------------------------- plans

@@ -71,7 +71,7 @@ def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
 def _laid(leaf: AccumulateGrad, g: Array) -> Array:
     """A first gradient as PyTorch lays it: as the leaf if that has no gaps, else in C order."""
     x = leaf.value
-    if type(g) is not np.ndarray or type(x) is not np.ndarray or g.ndim < 2:
+    if type(g) is not ndarray or type(x) is not ndarray or g.ndim < 2:
         return g
     if x.flags.c_contiguous and g.flags.c_contiguous:
         return g

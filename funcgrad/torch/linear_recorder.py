@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.config import config
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.shape import TRANSPOSE
-from funcgrad.torch import lines
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.matrix_products import affine, affine_pull
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.root import ROOT, RootTracer
@@ -60,11 +61,14 @@ class Affine(ADDMM_NODE):  # type: ignore[misc, valid-type]
     prim, params, line, extra, made = ADDMM, PLAIN, None, None, None
 
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
-        found = lines.pull(self, g)
+        found = affine_pull(self, g) if config.kernels else None
         if found is None:
             super().pull_quick(cts, g)
-        else:
-            self.send(cts, found)
+            return
+        for p, c in zip(self.parents, found, strict=True):
+            if c is not None:  # arrays, of parents that are there
+                old = cts.get(p)
+                cts[p] = c if old is None else add(old, c)
 
     pull_owned = pull_quick
 
@@ -85,7 +89,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
         return None
     x, w, b = t.value, u.value, v.value
     w_t = w.T
-    y = lines.value(ADDMM, (b, x, w_t), PLAIN)
+    y = affine(ADDMM, (b, x, w_t), PLAIN) if config.kernels else None
     if y is None:
         y = modes.silent.copy().run(ADDMM.impl, b, x, w_t, 1, 1)
     of_weight, of_sum = _types(x.shape, w.shape, x.dtype)

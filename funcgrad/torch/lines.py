@@ -208,8 +208,11 @@ def _likelihood_pull(node: Any, g: Any) -> list[Any] | None:
     if (x is not None and x.dtype != dtype) or abs(ignore) > FAR or type(g) is not dtype.type:
         return None
     if reduction == "mean":
-        kept = shape[0] - np.count_nonzero(np.equal(target, ignore))
-        with np.errstate(all="ignore"):
+        kept = shape[0] - np.count_nonzero(target == ignore)
+        if not kept:
+            with np.errstate(all="ignore"):
+                g = g / dtype.type(0)
+        elif kept > 1:
             g = g / dtype.type(kept)
     integers, chunks = _pieces_of_rows(shape, ignore)
     out = memory.empty(shape, dtype)

@@ -67,11 +67,16 @@ def product_pull(node: Any, g: Any) -> Cotangents:
 def affine_pull(node: Any, g: Any) -> Cotangents:
     """The cotangents of a bias and of the factors; None for the general way."""
     _, _, x, w = node.saved
-    if not _is_plain(node.params) or not _fits(node, g) or g.ndim != 2:
+    bias, first, second = node.avals
+    if type(g) is not ndarray or g.ndim != 2 or not _is_plain(node.params):
         return None
-    moved, left, right = (p is not None for p in node.parents)
+    if not (len(first.shape) == len(second.shape) == 2 and first.dtype == second.dtype == g.dtype):
+        return None
+    if first.size < FEWEST and second.size < FEWEST and bias.size < FEWEST:
+        return None
+    of_bias, of_left, of_right = node.parents
+    moved, left, right = of_bias is not None, of_left is not None, of_right is not None
     cb = cw = None
-    bias = node.avals[0]
     if moved and right and bias.shape == g.shape[1:]:
         sums = np.empty(bias.shape, g.dtype)
         cw = multiply(g.T, x, sums=sums)
