@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -63,6 +64,9 @@ HOOKS = (
     "_optimizer_load_state_dict_pre_hooks",
     "_optimizer_load_state_dict_post_hooks",
 )
+# What is known of steps that come again. It is no state of an optimiser: neither what copies it nor
+# what compiles a step of it is to follow it.
+_known_steps: WeakKeyDictionary[Any, dict[int, Repeated]] = WeakKeyDictionary()
 
 
 def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -279,7 +283,9 @@ class Optimizer:
 
     def _repeated(self, group: Group) -> Repeated:
         """What is known of the steps of a group."""
-        known: dict[int, Repeated] = self.__dict__.setdefault("_known_steps", {})
+        known = _known_steps.get(self)
+        if known is None:
+            known = _known_steps[self] = {}
         found = known.get(id(group))
         if found is None or found.group is not group:
             if len(known) > len(self.param_groups):  # groups that a loaded state has replaced
