@@ -346,6 +346,7 @@ def forks():
             os._exit(0 if np.isfinite(made).all() else 1)
         statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
+program(99)(np.ones((3, 4)))  # a child of one who is importing could not import
 thread = threading.Thread(target=forks)
 thread.start()
 for k in range(12):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import threading
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -37,9 +38,28 @@ __all__ = [
 lock = threading.RLock()
 """Held during all work with LLVM. A fork waits for it, so that no child inherits LLVM's state half
 changed."""
+_held: list[Any] = []  # locks of llvmlite, during a fork
+
+
+def _before_fork() -> None:
+    """llvmlite's own lock is waited for, too: what is collected is disposed of without ours."""
+    lock.acquire()
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    theirs = getattr(type(getattr(ffi, "lib", None)), "_lock", None)
+    if theirs is not None:
+        _held.append(theirs.__get__(ffi.lib))  # type: ignore[union-attr]
+        _held[-1].__enter__()
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().__exit__(None, None, None)
+    lock.release()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
 
 # What 512-bit code of ours uses: all of it, or none.

@@ -197,22 +197,30 @@ _bend: Op = special(
     _of(_each(1), "kstwo_second"),
     _count("kstwo"),
     fixed("scipy.stats.kstwo", "the distance", order="third "),
-    ranges=[SAMPLES, (0.28, 0.4)],
+    ranges=[SAMPLES, [1]],
+    smooth=False,  # there is no third derivative
 )
 _slope: Op = special(
     _of(_each(0), "kstwo_first"),
     _count("kstwo"),
     lambda _, n, x: _bend(n, x),
     ranges=[SAMPLES, (0.28, 0.4)],
+    smooth=False,  # there is no third derivative
 )
 
 
+def _of_counts(function: Callable[..., Any], n: Any, x: Any) -> Any:
+    """SciPy's value, and NaN where `n` is no count, for which its function raises."""
+    counts = (np.asarray(n) >= 1) & (np.asarray(n) == np.rint(n))
+    return np.where(counts, function(x, np.where(counts, n, 1)), np.nan)[()]
+
+
 def _exact(n: Any, x: Any) -> Any:
-    return sps.kstwo._cdf(x, n)
+    return _of_counts(sps.kstwo._cdf, n, x)
 
 
 def _exact_tail(n: Any, x: Any) -> Any:
-    return sps.kstwo._sf(x, n)
+    return _of_counts(sps.kstwo._sf, n, x)
 
 
 _kolmogorov: Op = special(
