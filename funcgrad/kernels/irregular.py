@@ -29,7 +29,7 @@ Attempt = Callable[..., Any]
 
 
 def _first(name: str, attempt: Attempt, *floats: int) -> Callable[..., Any]:
-    """`attempt` in front of the values of NumPy, where an array operand or the result is large.
+    """`attempt` in front of the values of NumPy, where one of its array operands is large.
 
     ``attempt(entry, *operands, **params)`` gives None for what it does not take. The operands at
     the places 0 and `floats` are floats of one dtype.
@@ -40,7 +40,7 @@ def _first(name: str, attempt: Attempt, *floats: int) -> Callable[..., Any]:
         if type(x) is not np.ndarray or x.dtype not in FLOATS:
             return impl(*xs, **params)
         size = max(x.size, *(np.size(xs[k]) for k in floats)) if floats else x.size
-        if size < FEWEST and math.prod(params.get("shape", ())) < FEWEST:
+        if size < FEWEST:
             return impl(*xs, **params)
         if not all(type(xs[k]) is np.ndarray and xs[k].dtype == x.dtype for k in floats):
             return impl(*xs, **params)
