@@ -118,7 +118,9 @@ def _deviation(x: Any, mask: Any, axes: Axes, dtype: Any, ddof: float) -> tuple[
     """
     x = cast(x, wide(dtype or type_of(x).dtype))
     chosen = None if not mask else mask[0]
-    away = conjugate(subtract(x, mean(x, axes, keepdims=True, where=chosen)))
+    if 0 not in type_of(x).shape:  # of a mean of nothing NumPy warns
+        x = subtract(x, mean(x, axes, keepdims=True, where=chosen))
+    away = conjugate(x)
     count = counted(type_of(x), mask, axes)
     if not mask:
         return away, larger(count - ddof, 0.0)

@@ -61,6 +61,15 @@ def _moments(n: Nest, body: list[Any], dtype: str, count: str, kind: str, where:
     inner.append(Combine("spread", n.let(inner, "mul", away, away)))
 
 
+def _block(extent: str) -> list[Let]:
+    """Where the block of this number begins, and how `wide` it is."""
+    return [
+        integer("begin", "mul", "block", "width"),
+        integer("left_here", "sub", extent, "begin"),
+        integer("wide", "min", "left_here", "width"),
+    ]
+
+
 def _along(n: Nest, dtype: str) -> Kernel:
     chunk = chunks("pieces")
     k, body = n.loop(chunk.body, "some", "sequential")
@@ -68,9 +77,7 @@ def _along(n: Nest, dtype: str) -> Kernel:
         integer("place", "add", "start", k),
         integer("line", "div", "place", "blocks"),
         integer("block", "rem", "place", "blocks"),
-        integer("begin", "mul", "block", "width"),
-        integer("left_here", "sub", "length", "begin"),
-        integer("wide", "min", "left_here", "width"),
+        *_block("length"),
         integer("away", "mul", "line", "length"),
     ]
     _moments(n, body, dtype, "wide", "vector", lambda j: (("away", 1), ("begin", 1), (j, 1)))
@@ -92,9 +99,7 @@ def _beside(n: Nest, dtype: str) -> Kernel:
         Let("some", "int64", "min", ("rest", tile)),
         integer("outer_at", "div", "piece", "blocks"),
         integer("block", "rem", "piece", "blocks"),
-        integer("begin", "mul", "block", "width"),
-        integer("left_here", "sub", "parts", "begin"),
-        integer("wide", "min", "left_here", "width"),
+        *_block("parts"),
         integer("line_", "mul", "outer_at", "parts"),
         integer("line", "add", "line_", "begin"),
     ]

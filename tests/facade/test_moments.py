@@ -76,3 +76,14 @@ def test_incomplete_gamma_functions_of_half_precision_stay_half():
         assert ft.special.gammainc(x, x).dtype is dtype
     with pytest.raises(NotImplementedError, match=r"zeta_cpu.*not implemented for 'Half'"):
         ft.special.zeta(ft.ones(2, dtype=ft.float16) * 2, 1.0)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+@pytest.mark.parametrize("name", ["std", "var", "std_mean", "var_mean"])
+def test_nothing_has_no_deviation_and_no_warning_of_numpy(name, shape):
+    x = ft.zeros(shape, requires_grad=True)
+    made = getattr(ft, name)(x)
+    y = made[0] if isinstance(made, tuple) else made
+    y.backward()
+    assert y.isnan().item() and x.grad.shape == shape

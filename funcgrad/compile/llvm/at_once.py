@@ -24,9 +24,7 @@ from funcgrad.config import config
 __all__ = ["WORTH", "Emissions", "shared_out"]
 
 WORTH = 16_000  # characters, some 3 ms, for which another thread is begun, in 0.1
-STACK = (
-    1 << 26
-)  # bytes, of which LLVM touches few: for one who is deep in a function, more than 8 MiB
+STACK = 1 << 26  # bytes, of which few are touched: LLVM may be deep in a function
 
 _machines: dict[Target, list[Any]] = {}  # code generators that no thread has
 
