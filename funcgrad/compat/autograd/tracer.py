@@ -1,4 +1,4 @@
-"""autograd's names for traced values: `Box`, `isbox`, `getval`.
+"""autograd's names for traced values: `Box`, `isbox`, `getval`, and for looking at them: `trace`.
 
 A traced value of funcgrad is no class of its own for each container: lists, tuples and dicts stay
 what they are, and their leaves are traced.
@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.compat.autograd.nodes import Node, trace
 from funcgrad.core.tracer import Operand, value
 from funcgrad.errors import UnsupportedCallError, located
 
-__all__ = ["Box", "getval", "isbox", "notrace_primitive"]
+__all__ = ["Box", "Node", "getval", "isbox", "notrace_primitive", "trace"]
 
 Function = Callable[..., Any]
 
