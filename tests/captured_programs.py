@@ -6,13 +6,17 @@ see the change, or say that they cannot.
 
 from __future__ import annotations
 
+import abc
 import array
+import builtins
 import collections
 import contextvars
+import copy
 import dataclasses
 import enum
 import fractions
 import functools
+import io
 import operator
 import os
 import sys
@@ -422,6 +426,149 @@ def a_long_chain():
     return (lambda x: x * first.next.k), setter(first.next, "k", 3.0)
 
 
+def default_of_a_dictionary():
+    held = [2.0]
+    d = collections.defaultdict(lambda: held[0])
+    return (lambda x: x * d.default_factory()), lambda: held.__setitem__(0, 3.0)
+
+
+def item_of_a_class():
+    class C:
+        k = 2.0
+
+        def __class_getitem__(cls, _):
+            return cls.k
+
+    return (lambda x: x * C[0]), setter(C, "k", 3.0)
+
+
+def what_makes_an_object():
+    class C:
+        k = 2.0
+
+        def __new__(cls):
+            return cls.k
+
+    return (lambda x: x * C()), setter(C, "k", 3.0)
+
+
+def what_sets_an_attribute():
+    class C:
+        k = 2.0
+
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, self.k * value)
+
+    def f(x):
+        o = C()
+        o.v = 1.0
+        return x * o.v
+
+    return f, setter(C, "k", 3.0)
+
+
+def what_copies_an_object():
+    class C:
+        k = 2.0
+
+        def __copy__(self):
+            return self.k
+
+    o = C()
+    return (lambda x: x * copy.copy(o)), setter(C, "k", 3.0)
+
+
+def hash_of_an_object():
+    class C:
+        k = 2
+
+        def __hash__(self):
+            return self.k
+
+    o = C()
+    return (lambda x: x * hash(o)), setter(C, "k", 3)
+
+
+def what_hears_of_a_derived_class():
+    class C:
+        k = 2.0
+
+        def __init_subclass__(cls):
+            cls.scale = C.k
+
+    def f(x):
+        class D(C):
+            pass
+
+        return x * D.scale
+
+    return f, setter(C, "k", 3.0)
+
+
+def what_belongs_to_an_abstract_class():
+    class Abstract(abc.ABC):  # noqa: B024
+        pass
+
+    p = Point(1.0, 2.0)
+    return (
+        lambda x: x * 2.0 if isinstance(p, Abstract) else x,
+        lambda: Abstract.register(Point),
+    )
+
+
+def name_that_is_built_in_later():
+    builtins.number_of_a_test = 2.0
+    return (
+        lambda x: x * number_of_a_test,  # noqa: F821
+        setter(builtins, "number_of_a_test", 3.0),
+    )
+
+
+def name_of_the_programs_in_a_library():
+    np.number_of_a_test = 2.0
+    return (lambda x: x * np.number_of_a_test), setter(np, "number_of_a_test", 3.0)
+
+
+def function_of_the_programs_in_a_library():
+    np.function_of_a_test = lambda x: 2.0 * x
+    return (
+        lambda x: np.function_of_a_test(x),
+        setter(np, "function_of_a_test", lambda x: 3.0 * x),
+    )
+
+
+def name_that_a_library_gets_later():
+    vars(sys).pop("number_of_a_test", None)
+
+    def f(x):
+        try:
+            return x * sys.number_of_a_test
+        except AttributeError:
+            return x
+
+    return f, setter(sys, "number_of_a_test", 3.0)
+
+
+def text_in_memory():
+    s = io.StringIO("2.0")
+    return (lambda x: x * float(s.getvalue())), lambda: (s.seek(0), s.write("3.0"))
+
+
+def bytes_in_memory():
+    s = io.BytesIO(b"2.0")
+    return (lambda x: x * float(s.getvalue())), lambda: (s.seek(0), s.write(b"3.0"))
+
+
+def an_event():
+    e = threading.Event()
+    return (lambda x: x * 3.0 if e.is_set() else x), lambda: e.set()
+
+
+def flags_of_an_array():
+    a = np.ones(2)
+    return (lambda x: x if a.flags.writeable else 3.0 * x), lambda: a.setflags(write=False)
+
+
 SEEN = [held for held in list(globals().values()) if isinstance(held, types.FunctionType)]
 SEEN = [f for f in SEEN if f.__module__ == __name__ and f not in (setter, made_module)]
 
@@ -437,9 +584,22 @@ def by_the_globals():
     return (lambda x: x * globals()["HELD"]), lambda: g.__setitem__("HELD", 3.0)
 
 
+def derived_classes():
+    class C:
+        pass
+
+    kept = [type("D", (C,), {})]
+    return (lambda x: x * len(C.__subclasses__())), lambda: kept.append(type("E", (C,), {}))
+
+
+def a_lock():
+    lock = threading.Lock()
+    return (lambda x: x * 3.0 if lock.locked() else x), lambda: lock.acquire()
+
+
 def iterator():
     held = iter([2.0, 3.0, 4.0, 5.0])
     return (lambda x: x * next(held)), lambda: None
 
 
-UNSEEN = [evaluated, by_the_globals, iterator]
+UNSEEN = [evaluated, by_the_globals, iterator, derived_classes, a_lock]

@@ -59,6 +59,9 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
         return
     walk.computed |= named.whole and home.split(".")[0] not in LIBRARIES
     walk.named |= named.attributes | named.special
+    of_all = named.attributes.union(*(c.attributes for c in named.chains))
+    for name in sorted(of_all & walk.hidden["object"]) if not library else ():
+        walk.used(f, "object", name)
     for chain in sorted(named.chains):
         held = (f.__globals__ if chain.is_global else inside).get(chain.name, ABSENT)
         _visit_chain(walk, f, held, chain.attributes, path, library)
@@ -148,6 +151,9 @@ def _visit_variable(
     walk.add("nothing", (name,))
     if line:  # a global: built in, or made later
         walk.used(f, "builtins", name, line)
+        held = f.__builtins__.get(name, ABSENT)
+        if package(held) not in LIBRARIES:  # by the program
+            _visit_variable(walk, f, name, held, Item(f.__builtins__, name, held))
     elif name in f.__code__.co_freevars:
         walk.empty_cell(f, name)
 
@@ -177,18 +183,18 @@ def _visit_chain(
             break
         if not library:
             walk.used(f, held.__name__, name)
-        if name not in vars(held):
-            return
-        owner, held = held, vars(held)[name]
-    if owner is not None and not library and _is_data(held, owner):
+        owner, held = held, vars(held).get(name, ABSENT)
+        if held is ABSENT:
+            names = names[: k + 1]
+            break
+    if owner is not None and not library and _is_data(walk, held):
         walk.saw(Item(vars(owner), names[-1], held), path)
-        walk.more(held, (*path, names[-1]))
+        if held is not ABSENT:
+            walk.more(held, (*path, names[-1]))
 
 
-def _is_data(x: Any, module: types.ModuleType) -> bool:
-    """Whether what a module of a library holds is no part of its code."""
-    if x is os.getenv or x is os.environ:
-        return True
-    if type(x) in (int, float, complex, str, type(None)):
-        return module.__name__.split(".")[0] not in LIBRARIES
-    return not callable(x) and not isinstance(x, (types.ModuleType, io.IOBase))
+def _is_data(walk: Walk, x: Any) -> bool:
+    """Whether what a module of a library holds, or has under no name, is no part of its code."""
+    if isinstance(x, (types.FunctionType, type)):
+        return x is os.getenv or not walk.library(package(x))
+    return x is os.environ or not (callable(x) or isinstance(x, (types.ModuleType, io.IOBase)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import io
 import operator
 import os
 import threading
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.guards import Dict, List, Look
+from funcgrad.compile.guards import Attribute, Dict, List, Look
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
@@ -63,6 +64,16 @@ def of_parts(
         if look is not None:
             walk.saw(Look(look, x, look(x)), path)
         walk.all_of(parts(x), path)
+
+    return visit
+
+
+def of_told(tell: Callable[[Any], Any]) -> Visit:
+    """What visits things of which only what a function tells of them counts."""
+
+    def visit(walk: Walk, x: Any, path: Path) -> None:
+        walk.add(type(x), path)
+        walk.told(x, tell, path)
 
     return visit
 
@@ -153,6 +164,9 @@ def visit_dict(walk: Walk, x: Any, path: Path) -> None:
         walk.saw(Dict(x, tuple(x), tuple(x.values())), path)
     else:
         _look_at_items(walk, x, _pairs, path)
+    if isinstance(x, defaultdict):
+        walk.saw(Attribute(x, "default_factory", x.default_factory), path)
+        walk.more(x.default_factory, path)
     for key, item in x.items():
         walk.add(key, path) if type(key) is str else walk.more(key, path)
         walk.more(item, (*path, key) if type(key) is str else path)
@@ -221,6 +235,8 @@ HANDLERS: tuple[tuple[Any, Visit] | tuple[Any, Visit, tuple[type, ...]], ...] = 
     (weakref.ref, of_parts(lambda x: [x()], look=lambda x: x() is not None)),
     (ContextVar, of_parts(lambda x: [read_or_absent(x.get)], look=lambda x: read_or_absent(x.get))),
     ((operator.attrgetter, operator.methodcaller), of_parts(lambda x: x.__reduce__())),
+    ((io.StringIO, io.BytesIO), of_told(lambda x: x.closed or (x.tell(), x.getvalue()))),
+    (threading.Event, of_told(threading.Event.is_set)),
     (GENERATORS, visit_generator),
     (types.ModuleType, visit_module),
     (_HARMLESS, visit_itself),

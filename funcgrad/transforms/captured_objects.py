@@ -6,6 +6,7 @@ itself; what a class in C hides is said. Tables and tensors are taken out as arr
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import functools
 import gc
@@ -19,7 +20,7 @@ import numpy as np
 
 from funcgrad.compile.guards import ABSENT, Attribute, Dict, Type
 from funcgrad.core.classes import has_own_rules
-from funcgrad.transforms.named_in_code import COMPARISONS
+from funcgrad.transforms.named_in_code import CALLED_BY, COMPARISONS
 from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package, read_or_absent
 
 __all__ = [
@@ -68,11 +69,19 @@ def visit_module(walk: Walk, x: types.ModuleType, path: Path) -> None:
 
 def visit_class(walk: Walk, x: type, path: Path) -> None:
     walk.add(x, path)
+    if isinstance(x, abc.ABCMeta):
+        walk.told(x, _registered, path)
     if walk.library(x.__module__):
         return
-    _hold_bases(walk, x, path, {"__init__"})
+    _hold_bases(walk, x, path, {"__init__", "__new__"})
     if package(type(x)) not in LIBRARIES:
         _hold_bases(walk, type(x), path, _special(x, type(x), walk))
+
+
+def _registered(cls: abc.ABCMeta) -> frozenset[Any]:
+    """The classes of which an abstract class was told that they belong to it."""
+    references = abc._get_dump(cls)[0]  # type: ignore[attr-defined]
+    return frozenset(Itself(r()) for r in references)
 
 
 def _hold_bases(walk: Walk, cls: type, path: Path, extra: Collection[str]) -> None:
@@ -226,11 +235,5 @@ def _is_written(name: str, held: Any) -> bool:
 
 
 # Special methods that a program calls in ways which `named_by` sees, or not while it is traced.
-_UNCALLED = frozenset(
-    (
-        "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__delattr__", "__dir__",
-        "__format__", "__getstate__", "__hash__", "__init__", "__init_subclass__", "__new__",
-        "__post_init__", "__reduce__", "__reduce_ex__", "__repr__", "__set_name__", "__setattr__",
-        "__setstate__", "__sizeof__", "__str__",
-    )
-)  # fmt: skip
+_UNCALLED = frozenset().union(*CALLED_BY.values())
+_UNCALLED |= {"__del__", "__dir__", "__init__", "__new__", "__post_init__", "__sizeof__"}

@@ -65,12 +65,18 @@ class Captures(Walk):
         self.random |= "random" in (*module.split("."), name)
         super().used(f, module, name, line)
 
+    def run(self) -> None:
+        super().run()
+        self.reads |= not METHODS.isdisjoint(self.names)
+
     def read_arrays(self) -> None:
         """Make the content of the arrays part of the key."""
         for x, path in zip(self.arrays, self.array_paths, strict=True):
             known = content(x)
             self.read.append((x, type_of(x), known))
             self.add(known, (*path, "content"))
+            if "flags" in self.names:
+                self.told(x, lambda x: x.flags.num, path)
 
     def guards(self) -> list[Guard]:
         found = super().guards()
@@ -119,7 +125,6 @@ def walked(f: Any, given: Sequence[Any] = ()) -> Captures:
 def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
     """The same, with the content of the arrays as a part of the key."""
     found = walked(f, given)
-    found.reads |= not METHODS.isdisjoint(found.names)
     found.read_arrays()
     return found
 

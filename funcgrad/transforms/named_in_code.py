@@ -17,17 +17,33 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["COMPARISONS", "Called", "Chain", "Named", "named_by", "texts"]
+__all__ = ["CALLED_BY", "COMPARISONS", "Called", "Chain", "Named", "named_by", "texts"]
 
 COMPARISONS = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
 _TEXTS = frozenset(("__repr__", "__str__", "__format__"))
-_TO_TEXT = frozenset(("str", "repr", "format", "print", "ascii"))
+_COPIES = frozenset(("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"))
+_COPIES |= {"__getstate__", "__setstate__"}
 _FIELD = re.compile(r"\{\w*\.([\w.]+)")  # the attributes in a field of str.format
 _GETS = frozenset(("getattr", "hasattr"))
 # Names of what reads attributes that the code itself does not name.
 _WHOLE = frozenset(("vars", "dir", "__dict__", "__getattribute__", "__slots__", "attrgetter"))
 _WHOLE |= {"methodcaller", "asdict", "astuple", "dumps", "getmembers", "getattr_static"}
 _CALLBACKS = frozenset(("callback", "io_callback"))
+
+# Special methods that Python calls for what an instruction does, or for a function of that name.
+CALLED_BY: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("str", "repr", "format", "print", "ascii"), _TEXTS),
+    **dict.fromkeys(("hash", "set", "frozenset", "dict"), COMPARISONS),
+    **dict.fromkeys(("copy", "deepcopy"), _COPIES),
+    **dict.fromkeys(("COMPARE_OP", "CONTAINS_OP", "STORE_SUBSCR", "DELETE_SUBSCR"), COMPARISONS),
+    **dict.fromkeys(("BUILD_SET", "BUILD_MAP", "SET_ADD", "MAP_ADD", "SET_UPDATE"), COMPARISONS),
+    **dict.fromkeys(("MATCH_KEYS", "MATCH_MAPPING", "MATCH_SEQUENCE"), COMPARISONS),
+    "MATCH_CLASS": COMPARISONS | {"__match_args__"},
+    "BINARY_SUBSCR": COMPARISONS | {"__class_getitem__"},
+    "STORE_ATTR": frozenset(("__setattr__",)),
+    "DELETE_ATTR": frozenset(("__delattr__",)),
+    "LOAD_BUILD_CLASS": frozenset(("__init_subclass__", "__set_name__")),
+}
 
 # Instructions: the call, with its arguments on the stack; those that leave the stack alone; those
 # that put things on it; jumps; the parts of one that is about two variables; loads of variables.
@@ -170,12 +186,12 @@ class _Reader:
         self.use(self.stack)
 
     def named(self) -> Named:
-        whole = self.whole or bool(_WHOLE & (self.attributes | self.lines.keys()))
-        whole |= any(_WHOLE & set(c.attributes) for c in self.chains)
-        special = frozenset(self.special) | (_TEXTS if _TO_TEXT & self.lines.keys() else NONE)
+        calls = self.attributes.union(self.lines, *(c.attributes for c in self.chains))
+        special = frozenset(self.special.union(*(CALLED_BY[n] for n in calls & CALLED_BY.keys())))
         found = Named(
             self.lines, frozenset(self.attributes), frozenset(self.chains),
-            frozenset(self.imports), special, frozenset(self.stored), whole, frozenset(self.outer),
+            frozenset(self.imports), special, frozenset(self.stored),
+            self.whole or not _WHOLE.isdisjoint(calls), frozenset(self.outer),
         )  # fmt: skip
         own = {*self.code.co_varnames, *self.code.co_cellvars}
         called = [self.called(*handed, own) for handed in self.handed]
@@ -312,14 +328,11 @@ class _Reader:
         elif name == "IMPORT_NAME":
             level = self.stack[-2].value if len(self.stack) > 1 else 0
             self.imports.add((level if isinstance(level, int) else 0, held))
-        elif name in ("COMPARE_OP", "CONTAINS_OP", "BINARY_SUBSCR") or name.startswith("MATCH"):
-            self.special |= COMPARISONS
-            if name == "MATCH_CLASS":
-                self.special.add("__match_args__")
-        elif name == "BINARY_OP" and i.argrepr == "[]":  # a subscript, from Python 3.14 on
-            self.special |= COMPARISONS
         elif name.startswith(("FORMAT", "CONVERT")):
             self.special |= _TEXTS
+        if name == "BINARY_OP" and i.argrepr == "[]":  # from Python 3.14 on
+            name = "BINARY_SUBSCR"
+        self.special |= CALLED_BY.get(name, NONE)
         if not name.startswith(_PUSHES) or effect < 1:
             # what it takes is at least what goes, and what it leaves is another thing
             taken = len(self.stack) if name in ("COPY", "SWAP") else 1 + max(0, -effect)

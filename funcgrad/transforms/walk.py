@@ -51,12 +51,14 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 HIDDEN: dict[str, frozenset[str]] = {
     "builtins": frozenset(("eval", "exec", "compile", "globals", "__import__")),
     "importlib": frozenset(("import_module", "reload")),
-    "sys": frozenset(("_getframe", "modules", "getrecursionlimit")),
+    "sys": frozenset(("_getframe", "modules", "getrecursionlimit", "gettrace", "getprofile")),
     "numpy": frozenset(("geterr", "geterrcall", "getbufsize", "get_printoptions")),
     "posixpath": frozenset(("expandvars", "expanduser")),
     "threading": frozenset(("current_thread", "get_ident", "get_native_id", "active_count")),
     "inspect": frozenset(("currentframe", "stack", "getouterframes")),
-    "gc": frozenset(("get_objects", "get_referents", "get_referrers")),
+    "gc": frozenset(("get_objects", "get_referents", "get_referrers", "isenabled", "get_count")),
+    "decimal": frozenset(("getcontext", "localcontext")),
+    "object": frozenset(("__subclasses__", "locked")),  # attributes, of whatever it is
 }
 
 
@@ -104,6 +106,10 @@ def read_or_absent(read: Callable[..., Any], *of: Any) -> Any:
         return read(*of)
     except (AttributeError, LookupError, ValueError):
         return ABSENT
+
+
+def _tells(tell: Callable[[Any], Any], known: Any, x: Any) -> bool:
+    return bool(tell(x) == known)
 
 
 class Itself:
@@ -206,6 +212,12 @@ class Walk:
         elif isinstance(place, Look):
             part = id(place.argument)
         self.places[type(place), id(place[0]), part] = place, path
+
+    def told(self, x: Any, tell: Callable[[Any], Any], path: Path) -> None:
+        """A part of the key that a function tells of `x`, now and when it is looked at again."""
+        known = tell(x)
+        self.add(known, path)
+        self.saw(Look(functools.partial(_tells, tell, known), x, True), path)
 
     def cannot_see(self, what: str) -> None:
         """Note something that cannot be followed."""

@@ -33,8 +33,32 @@ def test_a_change_is_seen(make):
 
 @pytest.mark.parametrize("make", [f for f in UNSEEN if f.__name__ != "iterator"])
 def test_what_cannot_be_followed_runs_eagerly(make):
-    with pytest.warns(UserWarning, match=r"calls (eval|globals)\(\)"):
+    with pytest.warns(UserWarning, match=r"(calls|uses) "):
         run = check(make)
+    assert run.calls == 0
+
+
+def by_a_path(path):
+    return lambda x: x * float(path.read_text())
+
+
+def by_numpy(path):
+    return lambda x: x * float(np.loadtxt(path))
+
+
+@pytest.mark.parametrize("read", [by_a_path, by_numpy])
+def test_a_step_that_reads_a_file_runs_eagerly(read, tmp_path):
+    path = tmp_path / "number"
+    path.write_text("2.0")
+    with pytest.warns(UserWarning, match=r"(open|getcwd)\(\) was called at .*test_compile_captures"):
+        run = check(lambda: (read(path), lambda: path.write_text("3.0")))
+    assert run.calls == 0
+
+
+def test_a_step_that_asks_for_numpys_settings_runs_eagerly():
+    f = lambda x: x * (2.0 if np.geterr()["divide"] == "warn" else 3.0)
+    with np.errstate(), pytest.warns(UserWarning, match=r"uses numpy\.geterr"):
+        run = check(lambda: (f, lambda: np.seterr(divide="ignore")))
     assert run.calls == 0
 
 

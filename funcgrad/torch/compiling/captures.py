@@ -37,7 +37,7 @@ PLAIN = (int, float, complex, bool, str, bytes, type(None), dtype, np.dtype, ran
 MODULES = frozenset(("random", "time", "datetime", "secrets", "uuid", "logging", "os", "sys"))
 EFFECTS = {
     "builtins": HIDDEN["builtins"] | {"print", "input", "open", "next", "locals", "id"},
-    "numpy": frozenset(("random",)),
+    "numpy": HIDDEN["numpy"] | {"random"},
 }
 
 

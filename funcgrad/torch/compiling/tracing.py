@@ -30,6 +30,7 @@ from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.staged import Memory, Number, StepStage
 from funcgrad.torch.versions import FREED
 from funcgrad.transforms.node import new, seq
+from funcgrad.transforms.readings import Readings
 from funcgrad.transforms.reverse import reachable
 
 __all__ = ["CannotCompile", "trace"]
@@ -111,6 +112,7 @@ class Trace:
         self.schedules = Schedules(self.stage, reached.rates, [x for x, _ in reached.schedules])
         self.held: list[Held] = []
         self.error: Exception | None = None
+        self.readings = Readings(reached.reads)
         self.changed: list[str] = []
         self.out: Any = None
 
@@ -124,7 +126,7 @@ class Trace:
                 for x in reached.tensors:
                     self.held.append(Held(x, self.stage))
                 modes.stage = self.stage
-                with self.schedules.running():
+                with self.schedules.running(), self.readings:
                     self.out = function(*args, **kwargs)
             except Exception as problem:
                 self.error = problem
@@ -149,6 +151,9 @@ class Trace:
             raise CannotCompile(self.stage.refused)
         if self.error is not None:
             raise CannotCompile(f"{type(self.error).__name__}: {self.error}") from self.error
+        for reading in (self.readings.first, *self.readings.files):
+            if reading is not None:
+                raise CannotCompile(f"{reading.name}() was called at {reading.line}")
         if self.changed:
             raise CannotCompile(f"the call changes {_listed(self.changed)}", later=True)
         if self.stage.consts:
