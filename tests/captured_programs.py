@@ -10,6 +10,7 @@ import abc
 import array
 import builtins
 import collections
+import colorsys
 import contextvars
 import copy
 import dataclasses
@@ -525,15 +526,15 @@ def name_that_is_built_in_later():
 
 
 def name_of_the_programs_in_a_library():
-    np.number_of_a_test = 2.0
-    return (lambda x: x * np.number_of_a_test), setter(np, "number_of_a_test", 3.0)
+    colorsys.number_of_a_test = 2.0
+    return (lambda x: x * colorsys.number_of_a_test), setter(colorsys, "number_of_a_test", 3.0)
 
 
 def function_of_the_programs_in_a_library():
-    np.function_of_a_test = lambda x: 2.0 * x
+    colorsys.function_of_a_test = lambda x: 2.0 * x
     return (
-        lambda x: np.function_of_a_test(x),
-        setter(np, "function_of_a_test", lambda x: 3.0 * x),
+        lambda x: colorsys.function_of_a_test(x),
+        setter(colorsys, "function_of_a_test", lambda x: 3.0 * x),
     )
 
 
