@@ -50,7 +50,7 @@ def by_numpy(path):
 def test_a_step_that_reads_a_file_runs_eagerly(read, tmp_path):
     path = tmp_path / "number"
     path.write_text("2.0")
-    with pytest.warns(UserWarning, match=r"(open|getcwd)\(\) was called at .*test_compile_captures"):
+    with pytest.warns(UserWarning, match=r"(open|getcwd)\(\) was called at .*_captures"):
         run = check(lambda: (read(path), lambda: path.write_text("3.0")))
     assert run.calls == 0
 
