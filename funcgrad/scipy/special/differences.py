@@ -27,6 +27,7 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import arcsinh, log1p
 
 __all__ = [
+    "BESIDE",
     "above",
     "along",
     "by_differences",
@@ -44,6 +45,7 @@ _WEIGHTS = np.array(
         for k in _OFFSETS.astype(int).tolist()
     ]
 )
+BESIDE = 1 - 2.0**-5
 SHARE = 0.25  # of the length over which the function changes: (L h)^16 (8!)² / 17! < 1e-15
 
 
@@ -72,7 +74,7 @@ def _double(x: Any) -> Any:
 
 
 def by_differences(
-    function: Callable[..., Any], k: int, step: Callable[..., Any]
+    function: Callable[..., Any], k: int, step: Callable[..., Any], *, share: float = 1.0
 ) -> Callable[..., Any]:
     """The partial derivative by operand `k`, as a rule of a ufunc.
 
@@ -84,12 +86,15 @@ def by_differences(
         The operand, which is real.
     step : callable
         Of all operands: the largest step.
+    share : float, optional
+        Of the power of two: `BESIDE`, and no point is an integer, or half of one, where SciPy's
+        factors have poles.
     """
 
     def slope(y: Any, *xs: Any) -> Any:
         dtype = np.result_type(*(type_of(x).dtype for x in xs)) if y is None else type_of(y).dtype
         xs = tuple(map(_double, xs))
-        h = along(_rounded_step(step(*xs)))
+        h = along(share * _rounded_step(step(*xs)))
         wide = [along(x) for x in xs]
         found = function(*wide[:k], wide[k] + h * _OFFSETS, *wide[k + 1 :])
         return cast(total(divide(found * _WEIGHTS, h), -1), dtype)

@@ -39,7 +39,15 @@ from funcgrad.scipy.special.define import special
 from funcgrad.scipy.special.differences import SHARE, above, along, by_differences, from_poles, mild
 from funcgrad.scipy.special.gamma_functions import gammaln, slope_of
 
-__all__ = ["hyp0f1", "hyp1f1", "hyp2f1", "hyperu", "log_wright_bessel", "wright_bessel"]
+__all__ = [
+    "hyp0f1",
+    "hyp1f1",
+    "hyp2f1",
+    "hyperu",
+    "kummer_by_first",
+    "log_wright_bessel",
+    "wright_bessel",
+]
 
 POSITIVE = (0.4, 3.0)
 UNIT = (-0.8, 0.8)
@@ -193,9 +201,11 @@ hyp0f1: Op = special(
     ranges=[POSITIVE, UNIT],
     complex_=[1],
 )
+_KUMMER = _rules(lambda *xs: hyp1f1(*xs), 2)
+kummer_by_first = _KUMMER[0]
 hyp1f1: Op = special(
     sp.hyp1f1,
-    *_rules(lambda *xs: hyp1f1(*xs), 2),
+    *_KUMMER,
     ranges=[POSITIVE, POSITIVE, UNIT],
     complex_=[2],
 )
