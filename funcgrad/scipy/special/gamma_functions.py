@@ -21,8 +21,11 @@ from funcgrad.ops.arithmetic import (
     logical_and,
     logical_not,
     logical_or,
+    minimum,
     negative,
     power,
+    remainder,
+    rint,
     square,
     where,
 )
@@ -113,14 +116,44 @@ loggamma: Op = special(sp.loggamma, lambda _, x: psi(x), ranges=[POSITIVE])
 gamma: Op = special(sp.gamma, lambda y, x: y * psi(x), ranges=[POSITIVE])
 
 
-def psi_gap(a: Any, b: Any) -> Any:
-    """ψ(a) - ψ(a + b), by Taylor's series where `b` is so small that digits would cancel."""
-    near = less(absolute(b), 1e-5 * absolute(a))
+def _beside(x: Any) -> Any:
+    """How far `x` is from the nearest integer, exactly."""
+    return x - rint(x)
+
+
+def _psi_parts(x: Any, rest: Any) -> tuple[Any, Any]:
+    """ψ(x) as a difference: to the left ψ(1 - x) and π cot(π x) (DLMF 5.5.4).
+
+    SciPy's loses digits beside the poles. `rest` is the way to the nearest integer.
+    """
+    left = less(x, 0.5)
+    angle = math.pi * where(left, rest, 0.5)
+    turned = divide(math.pi * cos(angle), sin(angle))
+    return psi(where(left, 1.0 - x, x)), where(left, turned, 0.0)
+
+
+def _psi(x: Any, rest: Any = None) -> Any:
+    """ψ(x), which is not finite at a pole."""
+    smooth, turned = _psi_parts(x, _beside(x) if rest is None else rest)
+    return smooth - turned
+
+
+def psi_gap(a: Any, b: Any, end: Any = None) -> Any:
+    """ψ(a) - ψ(a + b), by Taylor's series where `b` is so small that digits would cancel.
+
+    `end` is how far a + b is from the nearest integer, where that is known better.
+    """
+    room = where(less(a, 0.5), minimum(absolute(a), absolute(_beside(a))), a)
+    near = less(absolute(b), 1e-5 * room)
     x, h = where(near, a, 1.0), where(near, b, 0.0)
     series = polygamma(1, x) + h * (0.5 * polygamma(2, x) + h * polygamma(3, x) / 6.0)
     poles = logical_and(_is_pole(a), _is_pole(a + b))  # whose parts in the two are the same
     low, high = where(poles, 1.0 - a, a), where(poles, 1.0 - a - b, a + b)
-    return where(near, negative(h) * series, psi(low) - psi(high))
+    if end is None:
+        end = where(equal(b, rint(b)), _beside(a), _beside(a + b))
+    first, first_turned = _psi_parts(low, where(poles, 0.25, _beside(a)))
+    last, last_turned = _psi_parts(high, where(poles, 0.25, end))
+    return where(near, negative(h) * series, (first - last) - (first_turned - last_turned))
 
 
 def _is_pole(x: Any) -> Any:
@@ -129,10 +162,13 @@ def _is_pole(x: Any) -> Any:
 
 
 def _reciprocal_slope(y: Any, x: Any) -> Any:
-    """-ψ(x) / Γ(x); (-1)ⁿ n! at -n, where Γ has a pole."""
-    pole = _is_pole(x)
-    at_pole = cos(math.pi * where(pole, x, 0.0)) * gamma(1.0 - where(pole, x, 0.0))
-    return where(pole, at_pole, negative(y) * psi(where(pole, 1.0, x)))
+    """-ψ(x) / Γ(x); to the left that of sin(π x) Γ(1 - x) / π, which has no poles (DLMF 5.5.3)."""
+    left = less(x, 0.5)
+    low, rest = where(left, x, 0.0), _beside(where(left, x, 0.0))
+    sign = 1.0 - 2.0 * absolute(remainder(rint(low), 2.0))
+    sine = divide(sin(math.pi * rest), math.pi)
+    turned = sign * gamma(1.0 - low) * (cos(math.pi * rest) - sine * psi(1.0 - low))
+    return where(left, turned, negative(y) * psi(where(left, 1.0, x)))
 
 
 rgamma: Op = special(sp.rgamma, lambda y, x: _reciprocal_slope(y, x), ranges=[POSITIVE])
@@ -167,18 +203,33 @@ def _at_pole(n: Any, k: Any, x: Any, pole: Any) -> Any:
     return where(pole, ratio * _reciprocal_slope(0.0, held), 0.0)
 
 
+def _finite_factorial(n: Any) -> Any:
+    """Whether Γ(n + 1) is finite."""
+    return logical_not(_is_pole(n + 1.0))
+
+
 def _binom_by_n(y: Any, n: Any, k: Any) -> Any:
     left = n - k + 1.0
-    pole = logical_and(_is_pole(left), n >= 0.0)
-    inside = negative(y) * psi_gap(where(pole, 1.0, left), k)
+    pole = logical_and(_is_pole(left), _finite_factorial(n))
+    whole = equal(k, rint(k))  # then n - k + 1 is as far from an integer as n is
+    rest = where(whole, _beside(n), _beside(left))
+    inside = negative(y) * _gap_below(where(pole, 1.0, left), where(pole, 0.25, rest), n, k)
     return where(pole, _at_pole(n, k, left, pole), inside)
+
+
+def _gap_below(left: Any, rest: Any, n: Any, k: Any) -> Any:
+    """ψ(n - k + 1) - ψ(n + 1), the first of which is `rest` from an integer."""
+    turned = psi_gap(n + 1.0, negative(k), rest)
+    return where(less(left, 0.5), negative(turned), psi_gap(left, k))
 
 
 def _binom_by_k(y: Any, n: Any, k: Any) -> Any:
     left, right = n - k + 1.0, k + 1.0
-    over_left = logical_and(_is_pole(left), n >= 0.0)
-    over_right = logical_and(_is_pole(right), n >= 0.0)
-    inside = y * (psi(where(over_left, 1.0, left)) - psi(where(over_right, 1.0, right)))
+    over_left = logical_and(_is_pole(left), _finite_factorial(n))
+    over_right = logical_and(_is_pole(right), _finite_factorial(n))
+    low, high = where(over_left, 1.0, left), where(over_right, 1.0, right)
+    rest = where(equal(k, rint(k)), _beside(n), _beside(left))
+    inside = y * (_psi(low, where(over_left, 0.25, rest)) - _psi(high))
     at_left = negative(_at_pole(n, k, left, over_left))
     at_right = _at_pole(n, n - k, right, over_right)
     return where(over_left, at_left, where(over_right, at_right, inside))

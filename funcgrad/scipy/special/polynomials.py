@@ -144,7 +144,7 @@ def _second_angle(turn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _first_slope(n: Any, u: Any) -> Any:
-    """n U_{n-1}: of degrees near 0 that is n² sin(n θ) / (n sin θ), where n - 1 would be rounded."""
+    """n U_{n-1}; where n - 1 would be rounded, n² times sin(n θ) / (n sin θ)."""
     small = less(absolute(n), 0.25)
     far = greater(u, 1.0)
     turn = arccos(where(far, 0.5, where(small, u, 0.5)))
