@@ -15,20 +15,31 @@ import scipy.special as sp
 
 from funcgrad.core.forms import Op
 from funcgrad.ops.arithmetic import (
+    absolute,
     divide,
     greater,
     isinf,
+    less,
+    logical_and,
     negative,
+    not_equal,
     power,
     sign,
     sqrt,
+    square,
     trunc,
     where,
 )
 from funcgrad.ops.bessel import far_or_near, far_quotient, modified
-from funcgrad.ops.transcendental import exp, log
+from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special.define import fixed, over, special, special_outputs
-from funcgrad.scipy.special.differences import above, by_differences, growing, oscillating
+from funcgrad.scipy.special.differences import (
+    SHARE,
+    above,
+    by_differences,
+    growing,
+    oscillating,
+)
 from funcgrad.scipy.special.gamma_functions import gammaln, rgamma
 
 ORDER = (0.3, 2.5)
@@ -67,9 +78,19 @@ def _half(f: Op, v: Any, x: Any, sign: float) -> Any:
     return where(isinf(above), above, 0.5 * (f(v - 1.0, x) + above))
 
 
-jv: Op = _of_order(sp.jv, lambda _, v, x: _half(jv, v, x, -1.0), complex_=True)
+def _first_kind(f: Op, y: Any, v: Any, x: Any, sign: float) -> Any:
+    """The same of J and I; of an order near 0, where v - 1 is rounded, v/x f ± f of that above."""
+    small = logical_and(less(absolute(v), 0.25), not_equal(x, 0.0))
+    near = where(small, v, 0.25)
+    low = divide(near, where(small, x, 1.0)) * y + sign * f(near + 1.0, x)
+    return where(small, low, _half(f, where(small, 0.25, v), x, sign))
+
+
+jv: Op = _of_order(sp.jv, lambda y, v, x: _first_kind(jv, y, v, x, -1.0), complex_=True)
 yv: Op = _of_order(sp.yv, lambda _, v, x: _half(yv, v, x, -1.0), complex_=True)
-iv: Op = _of_order(sp.iv, lambda _, v, x: _half(iv, v, x, 1.0), complex_=True, step=growing)
+iv: Op = _of_order(
+    sp.iv, lambda y, v, x: _first_kind(iv, y, v, x, 1.0), complex_=True, step=growing
+)
 kv: Op = _of_order(
     sp.kv, lambda _, v, x: negative(_half(kv, v, x, 1.0)), complex_=True, step=growing
 )
@@ -80,23 +101,68 @@ yn: Op = _of_whole_order(sp.yn, lambda _, n, x: _half(yv, trunc(n), x, -1.0))
 
 # Times exp(-|imag z|), exp(-|real z|), exp(z), exp(-iz) and exp(iz). The first two have no complex
 # derivative; of real numbers the first one is 1.
-jve: Op = _of_order(sp.jve, lambda _, v, x: _half(jve, v, x, -1.0))
+jve: Op = _of_order(sp.jve, lambda y, v, x: _first_kind(jve, y, v, x, -1.0))
 yve: Op = _of_order(sp.yve, lambda _, v, x: _half(yve, v, x, -1.0))
-ive: Op = _of_order(sp.ive, lambda y, v, x: _half(ive, v, x, 1.0) - sign(x) * y, step=growing)
-kve: Op = _of_order(
-    sp.kve, lambda y, v, x: _kve_slope(y, _half(kve, v, x, 1.0)), complex_=True, step=growing
-)
 
 
-def _kve_slope(y: Any, half: Any) -> Any:
-    return where(isinf(half), negative(half), y - half)
+def _far_slope(z: Any, v: Any, factor: Any) -> tuple[Any, Any]:
+    """Σ k a_k / (factor z)^k of the expansions for large z (DLMF 10.17, 10.40), and where it holds.
+
+    These functions are Σ a_k / (factor z)^k times a multiple of z^-½, whose slopes by recurrences
+    are differences of what is larger by z.
+    """
+    far = greater(absolute(z), 400.0 * (1.0 + square(v)))
+    w, mu = factor * where(far, z, 1000.0), 4.0 * square(where(far, v, 0.0))
+    term, total = 1.0, 0.0
+    for k in range(1, 10):
+        term = divide(term * (mu - (2.0 * k - 1.0) ** 2), (8.0 * k) * w)
+        total = total + k * term
+    return far, divide(total, where(far, z, 1000.0))
+
+
+def _decaying(y: Any, v: Any, z: Any, factor: Any, prefactor: Any, near: Any) -> Any:
+    """The slope of such a function: far away that of its expansion."""
+    far, series = _far_slope(z, v, factor)
+    safe = where(far, z, 1000.0)
+    outer = negative(divide(0.5 * y, safe)) - prefactor(where(far, v, 0.0), safe) * series
+    return where(far, outer, near)
+
+
+def _hankel_factor(sign: float) -> Callable[..., Any]:
+    """√(2 / (π z)) exp(∓ i (π v / 2 + π / 4))."""
+    return lambda v, z: (
+        sqrt(divide(2 / math.pi, z)) * exp(-1j * sign * (math.pi / 2 * v + math.pi / 4))
+    )
+
+
+def _ive_slope(y: Any, v: Any, x: Any) -> Any:
+    near = _first_kind(ive, y, v, x, 1.0) - sign(x) * y
+    factor = lambda _, x: sqrt(divide(1 / (2 * math.pi), x))
+    return where(greater(x, 0.0), _decaying(y, v, absolute(x), -1.0, factor, near), near)
+
+
+ive: Op = _of_order(sp.ive, lambda y, v, x: _ive_slope(y, v, x), step=growing)
+
+
+def _kve_slope(y: Any, v: Any, z: Any) -> Any:
+    half = _half(kve, v, z, 1.0)
+    near = where(isinf(half), negative(half), y - half)
+    return _decaying(y, v, z, 1.0, lambda _, z: sqrt(divide(math.pi / 2, z)), near)
+
+
+kve: Op = _of_order(sp.kve, lambda y, v, x: _kve_slope(y, v, x), complex_=True, step=growing)
+
+
+def _hankel_slope(f: Op, y: Any, v: Any, z: Any, sign: float) -> Any:
+    near = _half(f, v, z, -1.0) - (1j * sign) * y
+    return _decaying(y, v, z, -1j * sign, _hankel_factor(sign), near)
 
 
 hankel1e: Op = _of_order(
-    sp.hankel1e, lambda y, v, z: _half(hankel1e, v, z, -1.0) - 1j * y, complex_=True
+    sp.hankel1e, lambda y, v, z: _hankel_slope(hankel1e, y, v, z, 1.0), complex_=True
 )
 hankel2e: Op = _of_order(
-    sp.hankel2e, lambda y, v, z: _half(hankel2e, v, z, -1.0) + 1j * y, complex_=True
+    sp.hankel2e, lambda y, v, z: _hankel_slope(hankel2e, y, v, z, -1.0), complex_=True
 )
 
 
@@ -116,7 +182,12 @@ def _struve_slope(y: Any, v: Any, x: Any) -> Any:
     return where(far, struve(v - 1.0, outer) - divide(v, outer) * y, inside)
 
 
-struve: Op = _of_order(sp.struve, lambda y, v, x: _struve_slope(y, v, x))
+def _with_power(v: Any, x: Any) -> Any:
+    """Struve's function has a part that grows as the power v of x."""
+    return divide(1.0, divide(1.0, oscillating(v, x)) + divide(log1p(absolute(x)), SHARE))
+
+
+struve: Op = _of_order(sp.struve, lambda y, v, x: _struve_slope(y, v, x), step=_with_power)
 modstruve: Op = _of_order(
     sp.modstruve, lambda _, v, x: _half(modstruve, v, x, 1.0) + _struve_term(v, x)
 )
@@ -161,20 +232,26 @@ _iti0k0: tuple[Op, ...] = special_outputs(
 )
 
 
-def _over_less_one(y: Any, x: Any) -> Any:
-    """(y - 1) / x, of an even function y that is 1 at 0."""
-    return over(y - 1.0, x, 0.0)
+def _over_less_one(y: Any, x: Any, sign: float) -> Any:
+    """(y - 1) / x, of the Bessel function y that is 1 at 0: near it by the series."""
+    near = less(absolute(x), 1.5)
+    small = where(near, x, 1.0)
+    quarter, term, total = sign * 0.25 * square(small), sign * 0.25 * small, 0.0
+    for k in range(1, 16):
+        total = total + term
+        term = divide(term * quarter, float((k + 1) ** 2))
+    return where(near, total, divide(y - 1.0, where(near, 1.0, x)))
 
 
 _it2j0y0: tuple[Op, ...] = special_outputs(
     sp.it2j0y0,
-    [lambda _, x: negative(_over_less_one(j0(x), x))],
+    [lambda _, x: negative(_over_less_one(j0(x), x, -1.0))],
     [lambda _, x: negative(divide(y0(x), x))],
     ranges=[POSITIVE],
 )
 _it2i0k0: tuple[Op, ...] = special_outputs(
     sp.it2i0k0,
-    [lambda _, x: _over_less_one(i0(x), x)],
+    [lambda _, x: _over_less_one(i0(x), x, 1.0)],
     [lambda _, x: negative(divide(k0(x), x))],
     ranges=[POSITIVE],
 )
@@ -238,13 +315,37 @@ def _root(x: Any) -> Any:
     return where(greater(x, 0), sqrt(where(greater(x, 0), x, 1.0)), 0.0)
 
 
+# The expansions for large x (DLMF 9.7.1): u_k, and v_k = -u_k (6k + 1) / (6k - 1)
+_AIRY_U = [1.0]
+for _k in range(1, 12):
+    _AIRY_U.append(
+        _AIRY_U[-1] * (6 * _k - 5) * (6 * _k - 3) * (6 * _k - 1) / (216 * _k * (2 * _k - 1))
+    )
+_AIRY_V = [-u * (6 * k + 1) / (6 * k - 1) for k, u in enumerate(_AIRY_U)]
+
+
+def _airy_far(y: Any, x: Any, near: Any, terms: list[float], sign: float, power_: float) -> Any:
+    """The slope of x^power Σ c_k (sign / ζ)^k, ζ = 2/3 x^(3/2), where it is y: near cancels there.
+
+    The factor is y over the sum.
+    """
+    far = greater(x, 30.0)
+    safe = where(far, x, 30.0)
+    w = divide(1.5 * sign, safe * sqrt(safe))
+    total, moved = 0.0, 0.0
+    for k in range(len(terms) - 1, -1, -1):
+        total, moved = total * w + terms[k], moved * w + k * terms[k]
+    outer = divide(y, safe) * (power_ - divide(1.5 * moved, total))
+    return where(far, outer, near)
+
+
 # Ai and Ai' times exp(2/3 x √x), Bi and Bi' times its reciprocal
 _airye: tuple[Op, ...] = special_outputs(
     sp.airye,
-    [lambda y, x: _airye[1](x) + sqrt(x) * y],
-    [lambda y, x: x * _airye[0](x) + sqrt(x) * y],
-    [lambda y, x: _airye[3](x) - _root(x) * y],
-    [lambda y, x: x * _airye[2](x) - _root(x) * y],
+    [lambda y, x: _airy_far(y, x, _airye[1](x) + sqrt(x) * y, _AIRY_U, -1.0, -0.25)],
+    [lambda y, x: _airy_far(y, x, x * _airye[0](x) + sqrt(x) * y, _AIRY_V, -1.0, 0.25)],
+    [lambda y, x: _airy_far(y, x, _airye[3](x) - _root(x) * y, _AIRY_U, 1.0, -0.25)],
+    [lambda y, x: _airy_far(y, x, x * _airye[2](x) - _root(x) * y, _AIRY_V, 1.0, 0.25)],
     ranges=[POSITIVE],
 )
 _itairy: tuple[Op, ...] = special_outputs(

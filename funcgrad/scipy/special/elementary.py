@@ -181,8 +181,9 @@ inv_boxcox: Op = special(
 )
 inv_boxcox1p: Op = special(
     sp.inv_boxcox1p,
-    lambda x, y, p: divide(x + 1.0, p * y + 1.0),
-    lambda x, y, p: (x + 1.0) * square(y) * _root_slope(p * y),
+    # x + 1 would have lost the digits of what is small
+    lambda _, y, p: divide(inv_boxcox(y, p), p * y + 1.0),
+    lambda _, y, p: inv_boxcox(y, p) * square(y) * _root_slope(p * y),
     ranges=[POSITIVE, (0.1, 2.0)],
 )
 powm1: Op = special(

@@ -217,8 +217,12 @@ def _mean_slope(mean: Any, a: Any, b: Any) -> Any:
     swapped = less(absolute(b), absolute(a))
     low, high = where(swapped, b, a), where(swapped, a, b)
     ratio = divide(low, high)
-    slope = _km1_slope(ellipkm1(square(ratio)), square(ratio))
-    by_low = negative(square(divide(mean, high)) * (4 / math.pi) * ratio * slope)
+    tiny = less(absolute(ratio), 1e-9)  # there K is log(4 / ratio), and the square is none
+    held = where(tiny, 0.5, ratio)
+    slope = _km1_slope(ellipkm1(square(held)), square(held))
+    usual = negative(square(divide(mean, high)) * (4 / math.pi) * held * slope)
+    limit = divide(square(divide(mean, high)) * (2 / math.pi), where(tiny, ratio, 1.0))
+    by_low = where(tiny, limit, usual)
     return where(swapped, divide(mean - low * by_low, high), by_low)
 
 
@@ -238,10 +242,18 @@ def _degenerate(w: Any, x: Any, y: Any) -> Any:
     return where(near, divide(elliprd(y, y, x), -6.0), formula)
 
 
+def _degenerate_last(w: Any, x: Any, y: Any) -> Any:
+    """That by y: R_C is R_F(x, y, y), and homogeneous of degree -1/2 on both sides of the cut."""
+    cut = less(y, 0.0)
+    principal = negative(divide(0.5 * w + _times(x, _degenerate(w, x, y)), y))
+    up = where(cut, 1.0, y)
+    return where(cut, principal, divide(elliprd(x, up, up), -3.0))
+
+
 elliprc: Op = special(
     sp.elliprc,
     lambda w, x, y: _degenerate(w, x, y),
-    lambda w, x, y: negative(divide(0.5 * w + _times(x, _degenerate(w, x, y)), y)),
+    lambda w, x, y: _degenerate_last(w, x, y),
     ranges=[(0.2, 0.8), (1.0, 2.0)],
 )
 

@@ -24,6 +24,8 @@ from funcgrad.ops.arithmetic import (
     multiply,
     negative,
     real,
+    remainder,
+    rint,
     square,
     subtract,
     where,
@@ -206,9 +208,19 @@ owens_t: Op = special(
     ),
     ranges=[(-2.0, 2.0), (-2.0, 2.0)],
 )
+
+
+def _quarter_square(x: Any) -> Any:
+    """π/2 x², less whole turns: of x = n + f both n² and 2nf are exact to a multiple of 4."""
+    n = rint(x)
+    f = x - n
+    m = remainder(n, 4.0)
+    return math.pi / 2 * (remainder(m * m, 4.0) + remainder(2.0 * n * f, 4.0) + f * f)
+
+
 _fresnel: tuple[Op, ...] = special_outputs(
     sp.fresnel,
-    [lambda _, x: sin(math.pi / 2 * square(x))],
-    [lambda _, x: cos(math.pi / 2 * square(x))],
+    [lambda _, x: sin(_quarter_square(x))],
+    [lambda _, x: cos(_quarter_square(x))],
     ranges=[(-2.0, 2.0)],
 )

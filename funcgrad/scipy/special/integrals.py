@@ -25,8 +25,9 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.pointwise import sinc
 from funcgrad.ops.transcendental import cos, exp, log
 from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
-from funcgrad.scipy.special.differences import by_differences, mild
+from funcgrad.scipy.special.differences import above, by_differences, mild
 from funcgrad.scipy.special.elementary import exprel
+from funcgrad.scipy.special.error import wofz_slope
 
 POSITIVE = (0.4, 3.0)
 UNIT = (-0.8, 0.8)
@@ -102,9 +103,11 @@ lambert: Op = special(
 # ------------------------------------------------------------------------ parabolic cylinders
 
 
-def _parabolic(ufunc: Any, factor: Callable[..., Any], x: Range) -> tuple[Op, ...]:
+def _parabolic(
+    ufunc: Any, factor: Callable[..., Any], x: Range, step: Callable[..., Any] = mild
+) -> tuple[Op, ...]:
     """A solution of w'' = factor(v, x) w, with w'."""
-    by_parameter = [by_differences(lambda *xs, i=i: parts[i](*xs), 0, mild) for i in (0, 1)]
+    by_parameter = [by_differences(lambda *xs, i=i: parts[i](*xs), 0, step) for i in (0, 1)]
     parts: tuple[Op, ...] = special_outputs(
         ufunc,
         [by_parameter[0], lambda _, v, x: parts[1](v, x)],
@@ -116,18 +119,28 @@ def _parabolic(ufunc: Any, factor: Callable[..., Any], x: Range) -> tuple[Op, ..
 
 _pbdv = _parabolic(sp.pbdv, lambda v, x: 0.25 * x * x - v - 0.5, (-2.0, 2.0))
 _pbvv = _parabolic(sp.pbvv, lambda v, x: 0.25 * x * x - v - 0.5, (-2.0, 2.0))
-_pbwa = _parabolic(sp.pbwa, lambda a, x: a - 0.25 * x * x, (0.2, 2.0))
+
+
+def _within_five(a: Any, x: Any) -> Any:
+    """SciPy has values of |a| <= 5."""
+    return above(5.0 - absolute(a), mild(a, x))
+
+
+_pbwa = _parabolic(sp.pbwa, lambda a, x: a - 0.25 * x * x, (0.2, 2.0), _within_five)
 
 # ---------------------------------------------------------------- Fresnel's modified integrals
 
 
 def _modified_fresnel(ufunc: Any, sign: float) -> tuple[Op, ...]:
-    """F = ∫ exp(± i t²) dt from x on, and K = exp(∓ i (x² + π/4)) F / √π."""
-    turn = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / math.sqrt(math.pi)
+    """F = ∫ exp(± i t²) dt from x on, and K = exp(∓ i (x² + π/4)) F / √π.
+
+    K is half of Faddeeva's function of x times an eighth root of 1, in the upper half plane.
+    """
+    turn = complex(sign * math.cos(math.pi / 4), math.sin(math.pi / 4))
     parts: tuple[Op, ...] = special_outputs(
         ufunc,
         [lambda _, x: negative(exp(sign * 1j * square(x)))],
-        [lambda y, x: -2j * sign * x * y - turn],
+        [lambda _, x: 0.5 * turn * wofz_slope(turn * x)],
         ranges=[(0.2, 2.0)],  # of x < 0 SciPy 1.17 gives a wrong imaginary part
     )
     return parts
