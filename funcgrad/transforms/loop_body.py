@@ -26,9 +26,9 @@ from funcgrad.transforms.captures import walked
 from funcgrad.transforms.node import TapeTracer
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.rolling import rolled
+from funcgrad.transforms.written_steps import NUMBERS
 
 __all__ = [
-    "NUMBERS",
     "Body",
     "alike",
     "as_type",
@@ -45,7 +45,6 @@ TRIALS = 4  # times that a body is traced until the types of its carries stay, a
 
 
 _NOTHING = object()  # which is like no carry
-NUMBERS = frozenset((float, int, complex, bool, np.float64, np.float32, np.int64, np.bool_))
 
 
 def alike(x: Any, y: Any) -> bool:

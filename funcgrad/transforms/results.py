@@ -57,6 +57,8 @@ def handed_back(definition: tree.TreeDef, found: Sequence[Any], given: Sequence[
 
 def handed_in(given: Any) -> Any:
     """A tree as a function gets it that may write into it: the caller's arrays stay as they are."""
+    if type(given) is float or type(given) is int:
+        return given
     return tree.map(own_copy, given)
 
 

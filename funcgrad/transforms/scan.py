@@ -6,14 +6,18 @@ is staged the body is traced once and becomes an operation (`transforms/loop.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import builtins
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
-from funcgrad.core.tracer import Tracer, staged, twin, type_of
+from funcgrad.core.tracer import Tracer, running, staged, twin, type_of
 from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.errors import LoopTypeError, located
 from funcgrad.graph.build import Trial
@@ -22,9 +26,10 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.shape import stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import run_loop
-from funcgrad.transforms.loop_body import NUMBERS, Body, alike, as_type, invariant, traced
+from funcgrad.transforms.loop_body import Body, alike, as_type, invariant, traced
 from funcgrad.transforms.results import handed_back, handed_in, own_copy
 from funcgrad.transforms.segments import distances
+from funcgrad.transforms.written_steps import NOTHING, NUMBERS, written
 
 __all__ = ["length_of", "scan", "staged_scan"]
 
@@ -131,55 +136,127 @@ def _python_scan(
 ) -> Any:
     """The loop in Python; None where its first step gives values of a graph."""
     carry, types = handed_in(init), [type_of(x) for x in leaves_of(init, "")[0]]
-    rows = [twin(x) if isinstance(x, Tracer) else x for x in rows]
-    order = range(n - 1, -1, -1) if reverse else range(n)
-    trial = Trial()
-    ys: list[Any] = []
+    given, trial = _each(rows, n, reverse), Trial()
+    made: tree.TreeDef | None = None  # the structure of what is stacked
+    stacks: list[_Stack] = []
     before: Any = body  # what was stacked last; at first like nothing
-    for done, i in enumerate(order):
-        given = [_row(x, i) for x in rows]
-        row = given[0] if definition.kind is None else tree.unflatten(definition, given)
-        carry, y = _pair(body, body.f(carry, row))
-        carry, types = body.handed_on(carry, types)
-        if alike(y, before) and (y is None or type(y) in LEAVES):  # the usual case, in few steps
-            ys.append([] if y is None else [_as_it_is(y)])
-            continue
-        before = y
-        outputs, made = leaves_of(y, ("what is stacked", body.f))
-        if not done and any(map(staged, [*body.next(carry), *outputs])):
-            return trial.undo()
-        if body.rows is not None and made != body.rows:
-            raise LoopTypeError(
-                located(
-                    f"scan: {name_of(body.f)} returns the trees {body.rows} and {made} to stack"
+    quick = True
+    for row in given:
+        found = body.f(carry, tree.unflatten(definition, [row] if len(rows) == 1 else row))
+        while found is not NOTHING:
+            last = types
+            new, y = _pair(body, found)
+            carry, types = body.handed_on(new, types)
+            outputs, structure = leaves_of(y, ("what is stacked", body.f))
+            if made is None:
+                if any(map(staged, [*body.next(carry), *outputs])):
+                    return trial.undo()
+                made, stacks = structure, [_Stack(n, reverse) for _ in outputs]
+            elif structure != made:
+                raise LoopTypeError(
+                    located(
+                        f"scan: {name_of(body.f)} returns the trees {made} and {structure} to stack"
+                    )
                 )
-            )
-        body.rows = made
-        ys.append([_as_it_is(o) for o in outputs])
+            for each, x in zip(stacks, outputs, strict=True):
+                each.rows.append(_as_it_is(x))
+            same, before, found = alike(y, before) and types is last, y, NOTHING
+            if not (quick and same):
+                continue
+            steps = written("scan", carry, y, definition)
+            quick = steps is not None
+            if steps is not None:
+                places = [each.place() for each in stacks]
+                done = len(stacks[0].rows) if stacks else 0
+                order = iter(range(n - 1 - done, -1, -1) if reverse else range(done, n))
+                carry, found = steps.run(body.f, carry, given, order, places, *steps.given)
+                more = n - done - length_hint(order) - (found is not NOTHING)
+                arrays = [each.took(more) for each in stacks]
+                quick = not any(arrays)  # which have room for all steps already
+    assert made is not None
+    body.rows = made
+    return carry, handed_back(made, [each.whole() for each in stacks])
+
+
+class _Stack:
+    """What the steps return for one leaf of what is stacked, in their order.
+
+    Arrays are written into one of all rows; for numbers a list is quicker.
+    """
+
+    def __init__(self, n: int, reverse: bool) -> None:
+        self.rows: list[Any] = []
+        self.array: np.ndarray[Any, Any] | None = None
+        self.n, self.reverse = n, reverse
+
+    def place(self) -> Any:
+        """Where steps put what is like the last one: an array, or a function that appends."""
+        last = self.rows[-1]
+        if type(last) is not np.ndarray:
+            return self.rows.append
+        self.array = np.empty((self.n, *last.shape), last.dtype)
+        return self.array
+
+    def took(self, more: int) -> bool:
+        """So many more steps have put something into the array, if there is one."""
+        if self.array is None:
+            return False
+        array = self.array[::-1] if self.reverse else self.array
+        done = len(self.rows)
+        if done + more == self.n and all(alike(x, array[0]) for x in self.rows):
+            for k, x in enumerate(self.rows):
+                array[k] = x
+        else:
+            self.rows += list(array[done : done + more])
+            self.array = None
+        return True
+
+    def whole(self) -> Array:
+        if self.array is not None:
+            return self.array
+        return _stacked(self.rows[::-1] if self.reverse else self.rows)
+
+
+def _each(rows: Sequence[Array], n: int, reverse: bool) -> Iterator[Any]:
+    """The row of each step, or of several arrays a tuple of them."""
+    each = [_rows(x, n, reverse) for x in rows]
+    if len(each) == 1:
+        return each[0]
+    return zip(*each, strict=True) if each else repeat((), n)
+
+
+def _rows(x: Array, n: int, reverse: bool) -> Iterator[Any]:
+    """The rows, which a step may write into; of what is traced the loop has a twin."""
+    if isinstance(x, Tracer):
+        x = twin(x)
+        return builtins.map(x.__getitem__, range(n - 1, -1, -1) if reverse else range(n))
+    assert isinstance(x, np.ndarray)
     if reverse:
-        ys.reverse()
-    assert body.rows is not None
-    stacked = [_stacked([y[k] for y in ys]) for k in range(body.rows.size)]
-    return carry, handed_back(body.rows, stacked)
-
-
-LEAVES = NUMBERS | {np.ndarray}
+        x = x[::-1]
+    if x.ndim == 1:
+        return iter(x)
+    return builtins.map(own_copy if running.count else np.ndarray.__copy__, x)
 
 
 def _stacked(rows: Sequence[Any]) -> Array:
     """The rows as one array; Python's numbers among arrays have the dtype of these."""
-    if len(set(map(type, rows))) > 1:
+    kinds = dict(zip(map(type, rows), rows, strict=True))  # one of each
+    if kinds.keys() <= NUMBERS.keys():
+        with contextlib.suppress(OverflowError):  # of integers beyond 64 bits
+            return np.array(rows, _dtype(list(map(type_of, kinds.values()))))
+    if len(kinds) > 1:
         types = list(map(type_of, rows))
-        if any(t.weak for t in types) and not all(t.weak for t in types):
-            dtype = promote(*types)
+        dtype = _dtype(types)
+        if not all(t.weak for t in types):
             rows = [cast(x, dtype) if t.weak else x for x, t in zip(rows, types, strict=True)]
     return stack(rows)
 
 
-def _row(x: Any, i: int) -> Any:
-    """A row that the step may write into; of what is traced the loop has a twin."""
-    row = x[i]
-    return row if isinstance(x, Tracer) else own_copy(row)
+def _dtype(types: Sequence[ArrayType]) -> np.dtype[Any]:
+    strong = [t.dtype for t in types if not t.weak]
+    if 0 < len(strong) < len(types):
+        return promote(*types)
+    return np.result_type(*(t.dtype for t in types))
 
 
 def _as_it_is(x: Array) -> Array:

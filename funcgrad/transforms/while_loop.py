@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from funcgrad.transforms.loop_graphs import INTEGER
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
 from funcgrad.transforms.segments import distances
+from funcgrad.transforms.written_steps import NOTHING, written
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -100,17 +103,31 @@ def fori_loop(
         return _counted(body, state, first, count, segments)
     val = handed_in(init_val)
     types, trial = list(types_of(state)), Trial()
-    for done, i in enumerate(range(first, last)):
-        if not done and any(map(staged, state)):
-            break
-        val, types = body.handed_on(body_fun(i, val), types)
-        if not done and any(map(staged, body.next(val))):
-            break
-    else:
-        if count or not _may_change(types):
-            return val
+    if count and not any(map(staged, state)):
+        indices = iter(range(first, last))
+        val, types = body.handed_on(body_fun(next(indices), val), types)
+        if not any(map(staged, body.next(val))):
+            return _rest(body, indices, val, types)
+    elif not count and not _may_change(types):
+        return val
     trial.undo()
     return _counted(body, state, first, count, segments)
+
+
+def _rest(body: Body, indices: Iterator[int], val: Any, types: list[ArrayType]) -> Any:
+    """The steps of `fori_loop` in Python that follow the first one."""
+    quick = True
+    for i in indices:
+        before = types
+        val, types = body.handed_on(body.f(i, val), types)
+        steps = written("fori", val) if quick and types is before else None
+        if types is before:
+            quick = steps is not None
+        if steps is not None:
+            val, new = steps.run(body.f, val, indices, *steps.given)
+            if new is not NOTHING:
+                val, types = body.handed_on(new, types)
+    return val
 
 
 def _may_change(types: Sequence[ArrayType]) -> bool:
@@ -203,8 +220,9 @@ def while_loop(
     body = Body(body_fun, "while_loop", definition)
     val, done, types = handed_in(init_val), 0, types_of(state)
     leaves, trial = state, Trial()
+    held, quick = NOTHING, True
     while not segments and not any(map(staged, leaves)):
-        held = _predicate(cond_fun, val)
+        held = _predicate(cond_fun, cond_fun(val) if held is NOTHING else held)
         if not concrete(held):
             break
         if not value(held):
@@ -218,19 +236,31 @@ def while_loop(
                     "still holds"
                 )
             )
-        new = body_fun(val)
+        new, held = body_fun(val), NOTHING
+        done += 1
         if alike(new, body.last):
-            val = new
-        else:
+            val, new = new, NOTHING
+            kind = "while" if max_steps is None else "while within"
+            steps = written(kind, val) if quick else None
+            quick = steps is not None
+            if steps is not None:
+                times = repeat(None) if max_steps is None else repeat(None, max_steps - done)
+                held, val, new = steps.run(cond_fun, body_fun, val, times, *steps.given)
+                if max_steps is not None:
+                    done = max_steps - length_hint(times)
+                if held is True:
+                    held = NOTHING
+                else:  # which is looked at, and its step has not been made
+                    done, quick = done - 1, False
+        if new is not NOTHING:
             val, types = body.handed_on(new, types)
             leaves = body.next(val)
-        done += 1
     trial.undo()
     return _staged_while(body, cond_fun, state, max_steps, segments)
 
 
-def _predicate(cond_fun: Function, val: Any) -> Any:
-    held = cond_fun(val)
+def _predicate(cond_fun: Function, held: Any) -> Any:
+    """What a condition has returned, which is a bool."""
     if type(held) is np.bool_ or type(held) is bool:
         return held
     held = operand(held)
@@ -258,7 +288,7 @@ def _staged_while(
     graph, captured, types = traced(body, flat, types_of(state), [])
     graph, constants = invariant(graph, captured)
     test, more = stage(
-        lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, body.numbers(xs)))],
+        lambda *xs: [_predicate(cond_fun, cond_fun(tree.unflatten(body.carry, body.numbers(xs))))],
         types,
         body=once("the condition of while_loop"),
     )
