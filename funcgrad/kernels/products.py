@@ -28,6 +28,7 @@ from funcgrad.errors import CompilerError
 from funcgrad.kernels import load
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
+from funcgrad.kernels.noting import Call, notes
 
 __all__ = [
     "DEPTH", "INTEGERS", "ROWS", "SHARED", "lanes_of", "may_multiply", "multiply", "vectors_for",
@@ -108,6 +109,8 @@ def multiply(
     table = array("q", (address(a), address(b), added, here, totals))
     table += plan.integers
     table.append(scratch[1])
+    if notes.calls is not None:
+        notes.calls.append(_noted(plan, a, b, bias, y, sums))
     at = table.buffer_info()[0]
     if most > 1:
         pool().run(plan.code.address, at, plan.chunks, most)
@@ -115,6 +118,16 @@ def multiply(
         plan.code.call(at, 0, plan.chunks, 0)
     _scratch.append(scratch)
     return y
+
+
+def _noted(plan: Plan, a: Raw, b: Raw, bias: Raw | None, y: Raw, sums: Raw | None) -> Call:
+    none = _zeros(plan.shape[-1], a.dtype)[0]
+    added = none if bias is None else bias
+    arrays, written = [a, b, added, y, y if sums is None else sums], 2
+    shared = plan.shared and plan.chunks > 1
+    return Call(
+        plan.code, arrays, written, plan.integers, plan.chunks, shared, (none,), plan.scratch
+    )
 
 
 _scratch: deque[tuple[Raw, int]] = deque(maxlen=16)  # who takes memory out has it alone

@@ -26,13 +26,15 @@ from funcgrad.core import memory
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.errors import CompilerError, outside
 from funcgrad.kernels.native import Code
+from funcgrad.kernels.noting import Call, notes
 from funcgrad.kernels.threads import PARALLEL
+from funcgrad.ops.records import ADD
 from funcgrad.torch.modes import modes
 from funcgrad.transforms.node import IN_PLACE_FROM
 
 __all__ = [
-    "FEWEST", "HOT", "SMALL", "Form", "Found", "costly", "form_of_pull", "form_of_value", "least",
-    "pull", "suits", "value", "whole_of",
+    "FEWEST", "HOT", "SMALL", "Form", "Found", "code_of_sum", "costly", "form_of_pull",
+    "form_of_value", "least", "pull", "suits", "value", "whole_of",
 ]  # fmt: skip
 
 ndarray = np.ndarray
@@ -140,10 +142,10 @@ def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     code, given, _, total = found
     if total:
         parts = np.empty(-(-first.size // PIECE), first.dtype)
-        _run(code, [*given.arrays, parts], given.numbers, first.size, PIECE)
+        _run(code, given.arrays, [parts], given.numbers, first.size, PIECE)
         return whole_of(parts, first.size, params["reduction"] == "mean")
     out = _empty(first, given.order)
-    _run(code, [*given.arrays, out], given.numbers, first.size)
+    _run(code, given.arrays, [out], given.numbers, first.size)
     return _turned_back(out, given.order)
 
 
@@ -190,7 +192,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
         for k, w in enumerate(wanted)
         if w
     ]
-    _run(code, [*given.arrays, *outs], given.numbers, like.size)
+    _run(code, given.arrays, outs, given.numbers, like.size)
     back = iter(outs)
     return [_turned_back(next(back), given.order) if w else None for w in wanted]
 
@@ -223,6 +225,11 @@ def form_of_pull(node: Any, g: Any) -> Found | None:
         return None
     code = _code(prim, Form(NAMES[like.dtype.char], tuple(given.kinds), wanted, written), params)
     return None if code is None else Found(code, given, wanted, total)
+
+
+def code_of_sum(dtype: np.dtype[Any]) -> Code | None:
+    """The code that adds two arrays of a dtype: NumPy's sum, bit for bit."""
+    return _code(ADD, Form(NAMES[dtype.char], (ARRAY, ARRAY), None, ()), {})
 
 
 # -------------------------------------------------------------------------------------- operands
@@ -366,15 +373,20 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
 
 def _run(
     code: Code,
-    arrays: Sequence[ndarray[Any, Any]],
+    read: Sequence[ndarray[Any, Any]],
+    written: Sequence[ndarray[Any, Any]],
     numbers: Sequence[float],
     size: int,
     grain: int = CHUNK,
 ) -> None:
     address = address_of()
-    table = array("q", [*map(address, arrays), size, grain])
+    table = array("q", [*map(address, (*read, *written)), size, grain])
     table.frombytes(array("d", numbers).tobytes())
     chunks = -(-size // grain)
+    if notes.calls is not None and not numbers:  # numbers may be others at the next call
+        arrays, words = (*read, *written), table[len(read) + len(written) :]
+        shared = size >= SHARED and chunks > 1
+        notes.calls.append(Call(code, arrays, len(written), words, chunks, shared))
     at = table.buffer_info()[0]
     if size >= SHARED and config.threads > 1:
         pool().run(code.address, at, chunks)

@@ -23,6 +23,7 @@ from funcgrad.core import memory
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.kernels.copies import backwards, total_of
 from funcgrad.kernels.native import Code
+from funcgrad.kernels.noting import Call, notes
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
 from funcgrad.ops.likelihood import NLL_LOSS
@@ -49,6 +50,7 @@ CLASSES = np.dtype(np.int64)
 FAR = 1 << 62  # beyond, a class to ignore is no word
 LINES = 128  # bytes between sums of two threads: a line of the cache that both write goes round
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
+BACK = ("softmax_backward", "log_softmax_backward")  # these read nothing but arrays and write one
 NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
 
 _codes: dict[tuple[str, str], Code] = {}
@@ -94,7 +96,10 @@ def _run(
     table = array("q", [*map(address, arrays), *integers])
     table.frombytes(array("d", numbers).tobytes())
     at = table.buffer_info()[0]
-    if max(arrays[0].size, arrays[-1].size) >= SHARED and config.threads > 1 and chunks > 1:
+    shared = max(arrays[0].size, arrays[-1].size) >= SHARED and chunks > 1
+    if notes.calls is not None and name in BACK:
+        notes.calls.append(Call(code, arrays, 1, table[len(arrays) :], chunks, shared))
+    if shared and config.threads > 1:
         pool().run(code.address, at, chunks)
     else:
         code.call(at, 0, chunks, 0)

@@ -51,6 +51,7 @@ __all__ = [
     "Tape",
     "backward",
     "node_of",
+    "pull_each",
     "pulled",
     "transpose_linear",
     "verify",
@@ -181,6 +182,16 @@ def pulled(
 ) -> list[Array | None]:
     """One pass over the nodes, latest first, in which absent elements are zeros."""
     cts = _started(roots)
+    pull_each(order, cts, quick)
+    found = []
+    for leaf in leaves:
+        g = cts.get(leaf)
+        found.append(g if type(g) is ndarray else dense(g))
+    return found
+
+
+def pull_each(order: Sequence[Node], cts: Cotangents, quick: bool) -> None:
+    """Take the cotangents of the nodes, latest first, and add what they mean for their parents."""
     take = cts.pop
     for node in order:
         g = take(node, None)
@@ -203,11 +214,6 @@ def pulled(
                 _pull_staged(node, cts, dense(g))
             else:
                 node.pull(cts, dense(g))
-    found = []
-    for leaf in leaves:
-        g = cts.get(leaf)
-        found.append(g if type(g) is ndarray else dense(g))
-    return found
 
 
 def _raw(slots: Sequence[Any]) -> bool:

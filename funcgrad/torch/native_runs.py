@@ -1,0 +1,169 @@
+"""Calls of native code in a row as one native call, which has memory of its own for what lies
+between them.
+
+It is put together from calls that were noted (see `kernels.noting`), of which each array must lie
+in an argument or be written by one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.compile.llvm.entry import At, Buffer, Entry, Leaf, Made, Program, Step, View
+from funcgrad.compile.memory import address_of
+from funcgrad.config import config
+from funcgrad.kernels.noting import Call
+
+__all__ = ["Place", "Run", "Unsuitable", "located"]
+
+ndarray = np.ndarray
+LARGEST = 1 << 22  # elements: beyond, memory is what counts
+LINE = 64  # bytes of a line of the cache
+
+
+class Unsuitable(Exception):
+    """It cannot be part of a native call."""
+
+
+class Place(NamedTuple):
+    """Where an array lies: in an argument or in a buffer of a native call."""
+
+    array: ndarray[Any, Any]
+    at: At
+
+
+class Run:
+    """Calls in a row that become one."""
+
+    def __init__(self) -> None:
+        self.arguments: list[str] = []
+        self.leaves: list[Leaf] = []
+        self.calls: list[tuple[Call, list[At | int]]] = []
+        self.buffers: list[ndarray[Any, Any]] = []
+
+    def argument(self, text: str, x: ndarray[Any, Any]) -> Place:
+        if not x.flags.aligned or not x.dtype.isnative or not x.ndim:
+            raise Unsuitable
+        order = "C" if x.flags.c_contiguous else "F"
+        if order == "F" and not x.flags.f_contiguous:
+            raise Unsuitable
+        if text not in self.arguments:
+            self.arguments.append(text)
+            self.leaves.append(Leaf(x.shape, x.dtype, order=order))
+        return Place(x, At("leaf", self.arguments.index(text)))
+
+    def made(self, x: ndarray[Any, Any]) -> Place:
+        if not x.flags.c_contiguous or x.size > LARGEST or not x.size:
+            raise Unsuitable
+        self.buffers.append(x)
+        return Place(x, At("buffer", len(self.buffers) - 1))
+
+    def length(self) -> tuple[int, int, int]:
+        """How much there is."""
+        return len(self.arguments), len(self.calls), len(self.buffers)
+
+    def shorten(self, length: tuple[int, int, int]) -> None:
+        """Forget what has come after there was so much."""
+        arguments, calls, buffers = length
+        del self.arguments[arguments:], self.leaves[arguments:]
+        del self.calls[calls:], self.buffers[buffers:]
+
+    # ----------------------------------------------------------------------------- programs
+
+    def function(self, results: Sequence[Place]) -> Callable[..., Any]:
+        """The native call, which returns the arrays of `results`."""
+        kept = sorted({p.at.number for p in results})
+        at = {k: At("buffer", kept.index(k)) for k in kept}
+        inner, end = self._inner(kept)
+        most = config.threads
+        steps = []
+        for call, ats in self.calls:
+            words: list[Any] = []
+            for a in ats:
+                if isinstance(a, At) and a.base == "buffer":
+                    base = at.get(a.number)
+                    a = (
+                        At("workspace", 0, inner[a.number] + a.offset)
+                        if base is None
+                        else At("buffer", base.number, a.offset)
+                    )
+                words.append(a)
+            words += call.words
+            if call.scratch:
+                words.append(At("workspace", 0, end))
+            steps.append(
+                Step(call.code.address, words, call.chunks, most if call.shared and most > 1 else 0)
+            )
+        scratch = max([call.scratch * most for call, _ in self.calls], default=0)
+        program = Program(
+            self.leaves,
+            [Buffer(self.buffers[k].shape, self.buffers[k].dtype) for k in kept],
+            steps,
+            [self._output(p, at) for p in results],
+            workspace=end + scratch,
+            keep=[(call.code, call.constants) for call, _ in self.calls],
+        )
+        entry = Entry()
+        entry.add(program)
+        return entry.call
+
+    def _inner(self, kept: Sequence[int]) -> tuple[dict[int, int], int]:
+        """Where in the workspace buffers lie that are no results; they share it where they can."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for number, (_, ats) in enumerate(self.calls):
+            for a in ats:
+                if isinstance(a, At) and a.base == "buffer" and a.number not in kept:
+                    first.setdefault(a.number, number)
+                    last[a.number] = number
+        places: dict[int, int] = {}
+        end = 0
+        for k, begin in first.items():
+            size = self._bytes(k)
+            at = 0
+            others = sorted((places[j], j) for j in places if last[j] >= begin)
+            for where, j in others:
+                if at + size <= where:
+                    break
+                at = max(at, where + self._bytes(j))
+            places[k] = at
+            end = max(end, at + size)
+        return places, end
+
+    def _bytes(self, k: int) -> int:
+        return -(-self.buffers[k].nbytes // LINE) * LINE
+
+    def _output(self, place: Place, at: dict[int, At]) -> Made | View:
+        whole, x = self.buffers[place.at.number], place.array
+        number = at[place.at.number].number
+        if x.shape == whole.shape and x.strides == whole.strides:
+            return Made(number)
+        return View(number, x.shape, x.dtype, x.strides, place.at.offset)
+
+
+def located(x: Any, known: Sequence[Place], given: Sequence[Any], run: Run) -> At:
+    """Where `x` lies. It must be the one place that may be: at another pass two may be apart."""
+    found: list[tuple[Any, int]] = []
+    for place in known:
+        offset = _offset(x, place.array)
+        if offset is not None:
+            found.append((place.at, offset))
+    for text, y in given:
+        offset = _offset(x, y)
+        if offset is not None:
+            found.append(((text, y), offset))
+    if len(found) != 1:
+        raise Unsuitable
+    where, offset = found[0]
+    if not isinstance(where, At):
+        where = run.argument(*where).at
+    return where._replace(offset=where.offset + offset)
+
+
+def _offset(x: Any, whole: Any) -> int | None:
+    """How far behind the beginning of `whole` the array `x` lies in it; None if elsewhere."""
+    offset = address_of()(x) - address_of()(whole)
+    return offset if 0 <= offset < whole.nbytes and np.may_share_memory(x, whole) else None
