@@ -84,6 +84,7 @@ from funcgrad.ops.transcendental import (
     log1p,
     log2,
     log10,
+    one_minus_square,
     rad2deg,
     radians,
     sin,
@@ -200,6 +201,11 @@ def _times(factor: float) -> Body:
     return lambda w, x: w("mul", x, w.number(factor, x))
 
 
+def _one_minus_square(w: Writer, x: Scalar) -> Scalar:
+    one = w.number(1, x)
+    return w("mul", w("sub", one, x), w("add", x, one))
+
+
 class Resolved(NamedTuple):
     """How an equation computes: the dtypes of its operands inside, and the body."""
 
@@ -241,6 +247,7 @@ BODIES: tuple[tuple[Op, Bodies], ...] = (
     (positive, Bodies(lambda w, x: x, lambda w, x: x)),
     (reciprocal, Bodies(lambda w, x: w("div", w.number(1, x), x))),
     (square, Bodies(lambda w, x: w("mul", x, x), lambda w, x: w("mul", x, x))),
+    (one_minus_square, Bodies(_one_minus_square)),
     (absolute, Bodies(_op("abs"))),
     (fabs, Bodies(_op("abs"))),
     (sqrt, Bodies(_op("sqrt"))),

@@ -76,7 +76,21 @@ def _shifted(x: Any, by: float, sign: int = 1) -> Any:
 def _sqrt_one_minus_square(x: Any) -> Any:
     if _is_complex(x):  # Kahan 1987, Branch cuts: the root of the product loses the sign
         return multiply(sqrt(_shifted(x, 1.0, -1)), sqrt(_shifted(x, 1.0)))
-    return sqrt(multiply(subtract(1.0, x), add(x, 1.0)))  # exact near the ends
+    return sqrt(one_minus_square(x))
+
+
+def _one_minus_square(x: Any) -> Any:
+    return (1 - x) * (x + 1)  # exact near the ends
+
+
+# By the factors, a slope that is infinite at an end would meet the 0 of the other one.
+one_minus_square: Op = elementwise(
+    _one_minus_square,
+    lambda _, x: multiply(-2.0, x),
+    name="one_minus_square",
+    cost=1,
+    sample=unary(-0.9, 0.9),
+)
 
 
 def _over_radius(x: Any, y: Any, numerator: Any) -> Any:
@@ -118,7 +132,7 @@ arcsinh: Op = elementwise(
 def _arccosh_partial(_: Any, x: Any) -> Any:
     if _is_complex(x):
         return divide(1.0, multiply(sqrt(_shifted(x, -1.0)), sqrt(_shifted(x, 1.0))))
-    return divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0))))
+    return divide(1.0, sqrt(subtract(0.0, one_minus_square(x))))  # the negative of 0 is -0
 
 
 arccosh: Op = elementwise(
@@ -128,7 +142,9 @@ arccosh: Op = elementwise(
 )
 arctanh: Op = elementwise(
     np.arctanh,
-    lambda _, x: reciprocal(multiply(subtract(1.0, x), add(x, 1.0))),
+    lambda _, x: reciprocal(
+        multiply(subtract(1.0, x), add(x, 1.0)) if _is_complex(x) else one_minus_square(x)
+    ),
     sample=unary(-0.8, 0.8, complex_=True),
 )
 

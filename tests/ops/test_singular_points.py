@@ -155,3 +155,22 @@ def test_second_derivatives_of_powers_around_0_and_1(way):
 def test_a_power_of_zero_falls_without_bound_in_a_negative_exponent():
     assert fg.grad(lambda p: np.sum(np.zeros(1) ** p))(-1.0) == -np.inf
     np.testing.assert_array_equal(fg.grad(power)(np.array([0.0, 0.5])), [np.inf, 0.0])
+
+
+@pytest.mark.parametrize(
+    "function, x, wanted",
+    [
+        (np.arccos, 1.0, -np.inf),
+        (np.arccos, -1.0, np.inf),
+        (np.arcsin, 1.0, np.inf),
+        (np.arcsin, -1.0, -np.inf),
+        (np.arccosh, 1.0, -np.inf),
+        (np.arctanh, 1.0, np.inf),
+        (np.arctanh, -1.0, -np.inf),
+    ],
+)
+def test_second_derivatives_of_inverse_functions_are_infinite_at_their_ends(function, x, wanted):
+    """By the factors of 1 - x², infinity met the 0 of the other one."""
+    bend = fg.grad(fg.grad(function))
+    assert bend(x) == wanted == fg.jit(bend)(x)
+    assert fg.jvp(fg.grad(function), (x,), (1.0,))[1] == wanted
