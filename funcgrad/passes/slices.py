@@ -3,6 +3,8 @@
 NumPy code that writes into parts of an array, or pads it, becomes `put` at flat positions that are
 known; where they are those of a slice the result is a choice between the written values, moved
 there, and the array. Gathers at such positions are views. What remains reads positions from memory.
+A slice of what was put into zeros is a slice of what was put there, or zeros: so is a column of the
+cotangent of another column, which the backward pass of a loop reads step by step.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from funcgrad.passes.rewrite import Rewriter, rewrite
 __all__ = ["slices"]
 
 Index = tuple[tuple[int, int | None, int], ...]
+WHOLE = (None, None, None)
 
 
 def slices(graph: Graph) -> Graph:
@@ -33,6 +36,8 @@ def slices(graph: Graph) -> Graph:
             return _gather(r, e)
         if e.prim is SCATTER_ADD:
             return _scatter(r, e)
+        if e.prim is GETITEM:
+            return _slice_of_place(r, e)
         if e.prim is WINNERS and (positions := _constant(r, e.inputs[0])) is not None:
             return (r.constant(WINNERS.impl(positions, **e.params)),)
         return None
@@ -137,3 +142,68 @@ def _scatter(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
         (g,) = r.append(BROADCAST, (g,), {"shape": whole})
     (part,) = r.append(RESHAPE, (g,), {"shape": extents + shape[len(indices) :]})
     return r.append(PLACE, (part,), {"shape": shape, "index": index})
+
+
+def _slice_of_place(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
+    """What was put where a slice is: along an axis of which it takes all, it may lie anywhere."""
+    (a,), out = e.inputs, e.outputs[0].type
+    made = r.made.get(a) if isinstance(a, Var) else None
+    if made is None or made.prim is not PLACE or made.scope != e.scope or not out.size:
+        return None
+    (x,), shape = made.inputs, a.type.shape
+    put, taken = _of_each_axis(made, shape), _of_each_axis(e, shape)
+    if put is None or taken is None or x.type.dtype != out.dtype or x.type.weak:
+        return None
+    own: list[Any] = []  # the index of what was put
+    left: list[Any] = []  # where that lies in what is taken
+    for p, t, n in zip(put, taken, shape, strict=True):
+        places, wanted = _places(p, n), _places(t, n)
+        if _apart(places, wanted):
+            zero = r.literal(out.dtype.type(0))
+            return r.append(BROADCAST, (zero,), {"shape": out.shape}) if out.ndim else (zero,)
+        if wanted == range(n) and places != wanted:
+            own += [WHOLE] * isinstance(p, tuple)
+            left.append(p)
+        elif not _within(wanted, places):
+            return None
+        elif isinstance(p, tuple):
+            first, last = places.index(wanted[0]), places.index(wanted[-1])
+            step = wanted.step // places.step if first != last else 1
+            stop = last + (1 if step > 0 else -1)
+            own.append((first, stop if stop >= 0 else None, step) if type(t) is tuple else first)
+            left += [WHOLE] * isinstance(t, tuple)
+        elif isinstance(t, tuple):
+            left.append(0)
+    (part,) = r.append(GETITEM, (x,), {"index": tuple(own)}) if own else (x,)
+    if all(i == WHOLE for i in left):
+        return (part,)
+    return r.append(PLACE, (part,), {"shape": out.shape, "index": tuple(left)})
+
+
+def _of_each_axis(e: Equation, shape: tuple[int, ...]) -> list[Any] | None:
+    """The integer or slice of each axis; None where there are new axes."""
+    index = list(e.params["index"])
+    if None in index:
+        return None
+    k = index.index(Ellipsis) if Ellipsis in index else len(index)
+    index[k : k + 1] = [WHOLE] * (len(shape) - len(index) + (Ellipsis in index))
+    return index
+
+
+def _places(i: int | tuple[int | None, int | None, int | None], n: int) -> range:
+    """The places along an axis of `n` elements that an index takes."""
+    return range(n)[slice(*i)] if isinstance(i, tuple) else range(n)[i : i + 1 or None]
+
+
+def _within(some: range, places: range) -> bool:
+    ends = some[0] in places and some[-1] in places
+    return ends and (len(some) == 1 or some.step % places.step == 0)
+
+
+def _apart(one: range, other: range) -> bool:
+    """Whether two ranges surely have nothing in common."""
+    if not one or not other or len(one) == 1 or len(other) == 1:
+        shorter, longer = sorted((one, other), key=len)
+        return not shorter or shorter[0] not in longer
+    ends = [sorted((x[0], x[-1])) for x in (one, other)]
+    return max(first for first, _ in ends) > min(last for _, last in ends)
