@@ -230,6 +230,8 @@ def _where(r: Rewriter, e: Equation) -> Found:
         return None
     x = e.inputs[1] if chosen else e.inputs[2]
     aval = e.outputs[0].type
+    if isinstance(x, Literal) and x.type.weak and not aval.weak and aval.dtype.kind == "f":
+        x = r.literal(aval.dtype.type(x.value))  # as the program would have it
     return (_as(r, x, aval),) if x.type.dtype == aval.dtype and x.type.weak == aval.weak else None
 
 
