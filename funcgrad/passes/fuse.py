@@ -14,6 +14,7 @@ from collections.abc import Callable
 from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.ops import records
+from funcgrad.passes.fusion_state import is_cheap
 from funcgrad.passes.merges import Merges
 from funcgrad.passes.operands import domain, held, mixes
 from funcgrad.passes.plan import Plan
@@ -21,8 +22,6 @@ from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, 
 from funcgrad.passes.views import keeps_elements, view_of, whole
 
 __all__ = ["fuse"]
-
-CHEAP = 1  # addition: what takes no more is done again rather than kept in memory
 
 
 def fuse(
@@ -245,7 +244,7 @@ class _Fusion(Merges):
         region = self.region[a]
         if region.axes or not any(n > 1 for n in v.type.shape):
             return False
-        return any(not _is_cheap(e) for e in region.equations)
+        return any(not is_cheap(e) for e in region.equations)
 
     def add_elementwise(self, e: Equation) -> None:
         (v,) = e.outputs
@@ -351,7 +350,7 @@ class _Fusion(Merges):
         return e._replace(inputs=tuple(inputs)) if changed else None
 
     def cheap(self, made: Equation) -> bool:
-        if not self.elementwise(made) or not _is_cheap(made):
+        if not self.elementwise(made) or not is_cheap(made):
             return False
         return made.outputs[0].type.shape != () and all(
             not isinstance(a, Var) or a in self.plan.uniform or a not in self.region
@@ -365,10 +364,6 @@ class _Fusion(Merges):
                 unit.resolve()
                 _sort(unit, self.plan.same)
             self.plan.steps.append(unit)
-
-
-def _is_cheap(e: Equation) -> bool:
-    return e.prim.aligned and e.prim.cost <= CHEAP
 
 
 def _choices(regions: list[Region]) -> list[list[Region]]:

@@ -11,7 +11,13 @@ from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Region
 from funcgrad.passes.views import View, view_of, whole
 
-__all__ = ["FusionState"]
+__all__ = ["FusionState", "is_cheap"]
+
+CHEAP = 1  # addition: what takes no more is done again rather than kept in memory
+
+
+def is_cheap(e: Equation) -> bool:
+    return e.prim.aligned and e.prim.cost <= CHEAP
 
 
 class FusionState:

@@ -11,7 +11,7 @@ import math
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.ops import records
 from funcgrad.passes.align import Trial, align, align_regions
-from funcgrad.passes.fusion_state import FusionState
+from funcgrad.passes.fusion_state import FusionState, is_cheap
 from funcgrad.passes.operands import domain, pieces, spread
 from funcgrad.passes.region import COLUMN_LIMIT, Axis, Labels, Reduction, Region, inner_axes
 from funcgrad.passes.views import whole
@@ -66,6 +66,8 @@ class Merges(FusionState):
             if len(moved) != len(r.axes):
                 return "two axes of a kernel would be one loop"
             axes |= moved
+        if axes and not mine and not is_cheap(e) and not any(self.reduced[a] for a in inside):
+            return "a number that takes long has no place in these loops"
         inner = self.inner_after(trial, regions, inside, axes, mine)
         if isinstance(inner, str):
             return inner
@@ -150,8 +152,6 @@ class Merges(FusionState):
                     wanted.add(trial.set_of(pinned))
         if mine != axes and mine:
             wanted.add(axes - mine)
-        if mine != axes and not mine and not any(self.reduced[a] for a in inside) and axes:
-            return "a scalar has no place in these loops"
         if len(wanted) > 1 or (axes in wanted and any(r.late for r in regions)):
             return "its operands are walked in different ways"
         return wanted.pop() if wanted else None

@@ -6,6 +6,7 @@ from programs import PROGRAMS, X
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.compile.execute import executable
 from funcgrad.graph.check import check
 from funcgrad.graph.interpret import evaluate
 from funcgrad.passes.common import common_subexpressions
@@ -94,6 +95,29 @@ def test_products_with_an_infinite_partial_are_products():
     graph = verified(fg.make_graph(fg.grad(lambda x: np.sum(np.sqrt(x) ** 2)))(X))
     assert "where" not in names(graph)
     np.testing.assert_array_equal(run(graph, np.zeros(3)), [np.full(3, np.nan)])
+
+
+def test_a_choice_that_is_known_is_made_also_of_a_number_of_python():
+    graph = fg.make_graph(lambda x: [np.where(False, x, 0.0), np.where(True, x, 0.0)])(X)
+    made = simplify(graph)
+    assert "where" not in names(made)
+    assert_same_bits(run(made, X), run(graph, X))
+
+
+def test_numbers_that_numbers_are_made_of_do_not_cut_a_kernel():
+    """What a number that is used in a loop is used for besides stands before that loop, too."""
+
+    def f(x, p, q):
+        half = 0.5 * p
+        y = np.sin(x * half)
+        later = half * q
+        z = y * later + x
+        return np.exp(z) * (later + half)
+
+    x, p, q = np.linspace(0.1, 2.0, 50), np.float64(0.7), np.float64(1.3)
+    made = executable(fg.make_graph(f)(x, p, q))
+    assert len(made.plan.steps) == 1, made.explain()
+    np.testing.assert_allclose(made(x, p, q)[0], f(x, p, q), rtol=1e-14)
 
 
 def test_one_choice_masks_a_chain():
