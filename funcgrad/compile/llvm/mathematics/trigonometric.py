@@ -38,19 +38,6 @@ def _unless_huge(e: Emitter, x: Value, usual: list[Value]) -> list[Value]:
     return e.rarely(huge, usual, slow)
 
 
-def _reduce(e: Emitter, x: Value) -> list[Value]:
-    """A number whose low bits are those of n, and r.
-
-    A loop that waits for its last step waits for single numbers. Where n is 0, they are r, which a
-    processor guesses well: of states that move little in a step it is the same for many of them.
-    """
-    if e.lanes > 1:
-        return _reduced(e, x)
-    far = e.compare("ugt", e.absolute(x), QUARTER_PI)
-    zero = e.bits(e.constant(0.0))
-    return e.rarely(far, [zero, x], lambda: _reduced(e, x), odds=1)
-
-
 def _reduced(e: Emitter, x: Value) -> list[Value]:
     quadrant, n, r = _multiple(e, x)
     for part in HALF_PI[e.element][1:]:
@@ -68,26 +55,55 @@ def _reduce_finely(e: Emitter, x: Value) -> list[Value]:
     return _unless_huge(e, x, [quadrant, r, low])
 
 
-def _in_quadrant(e: Emitter, quadrant: Value, r: Value) -> Value:
-    """sin(quadrant pi/2 + r): sin(r) = r + r z P(z) or cos(r) = 1 - z/2 + z z Q(z), z = r²."""
+def _factors(e: Emitter, quadrant: Value, r: Value) -> list[Value]:
+    """The quadrant, z = r², and with their signs the two factors of `_sum`."""
     z = r * r
+    odd, sign = (quadrant & 1).differs(0), quadrant << (62 if e.double else 30)
+    head = apply_sign(e, e.select(odd, e.multiply_add(z, -0.5, 1.0), r), sign)
+    return [quadrant, z, head, z * apply_sign(e, e.select(odd, z, r), sign)]
+
+
+def _sum(e: Emitter, quadrant: Value, z: Value, head: Value, factor: Value) -> Value:
+    """sin(r) = r + r z P(z), or cos(r) = 1 - z/2 + z z Q(z), as head + factor series.
+
+    A loop that waits for its last step waits for the longest chain of these operations, so the
+    first two terms of the series are multiplied beside the sum of the others. What is taken from
+    r = -0 is 0, as -0 + 0 is, so that it stays -0.
+    """
     odd = (quadrant & 1).differs(0)
     pairs = zip(COS[e.element], SIN[e.element], strict=True)
-    series = e.estrin([e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs], z)
-    head = e.select(odd, e.multiply_add(z, -0.5, 1.0), r)
-    result = e.multiply_add(z * e.select(odd, z, r), series, head)
-    result = e.copy_sign(result, head)  # the sign of r = -0
-    return apply_sign(e, result, quadrant << (62 if e.double else 30))
+    series = [e.select(odd, e.constant(-c), e.constant(-s)) for c, s in pairs]
+    first = e.multiply_add(factor, e.estrin(series[:2], z), 0.0)
+    return head - e.multiply_add(factor * (z * z), e.estrin(series[2:], z), first)
+
+
+def _sine(e: Emitter, x: Value, turns: int) -> Value:
+    """sin(x + turns pi/2).
+
+    A loop that waits for its last step waits for single numbers. Those that are small are not
+    reduced, which a processor guesses well: of states that move little in a step it is the same
+    for many of them.
+    """
+
+    def reduced() -> list[Value]:
+        quadrant, r = _reduced(e, x)
+        return _factors(e, quadrant + turns, r)
+
+    if e.lanes > 1:
+        return _sum(e, *reduced())
+    z = x * x
+    quadrant = e.constant(turns, "i64" if e.double else "i32")
+    small = [z, e.multiply_add(z, -0.5, 1.0), z * z] if turns else [z, x, z * x]
+    far = e.compare("ugt", e.absolute(x), QUARTER_PI)
+    return _sum(e, *e.rarely(far, [quadrant, *small], reduced, odds=1))
 
 
 def sin(e: Emitter, x: Value) -> Value:
-    quadrant, r = _reduce(e, x)
-    return _in_quadrant(e, quadrant, r)
+    return _sine(e, x, 0)
 
 
 def cos(e: Emitter, x: Value) -> Value:
-    quadrant, r = _reduce(e, x)
-    return _in_quadrant(e, quadrant + 1, r)
+    return _sine(e, x, 1)
 
 
 def tan(e: Emitter, x: Value) -> Value:
