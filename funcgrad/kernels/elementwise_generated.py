@@ -730,13 +730,14 @@ def arccosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
         for j in range(columns):
             d = at(g, i, j)
             x_ = at(x, i, j)
-            t0 = x_ - real(1.0)
+            t0 = real(1.0) - x_
             t1 = x_ + real(1.0)
             t2 = t0 * t1
-            t3 = sqrt(t2)
-            t4 = real(1.0) / t3
-            t5 = d * t4
-            put(cx, g, i, j, t5)
+            t3 = real(0.0) - t2
+            t4 = sqrt(t3)
+            t5 = real(1.0) / t4
+            t6 = d * t5
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, error_model="numpy")
