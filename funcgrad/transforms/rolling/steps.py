@@ -274,7 +274,7 @@ class _Reading:
         if all(_equal(a, x) for x in literals[self.low : self.high]):
             return Same(a)
         assert isinstance(a, Literal)
-        if isinstance(a.value, bool | complex):
+        if isinstance(a.value, bool):
             raise Refused(f"the number {a!r} differs from step to step")
         return Numbers(tuple(literals))
 
