@@ -31,7 +31,16 @@ from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
 
-__all__ = ["NUMBER", "Chain", "LinearStep", "chain_of", "joined", "of_numbers", "taken_apart"]
+__all__ = [
+    "NUMBER",
+    "Chain",
+    "LinearStep",
+    "chain_of",
+    "joined",
+    "of_numbers",
+    "summands",
+    "taken_apart",
+]
 
 NUMBER = np.dtype(np.float64)  # of which products of factors hardly leave the range
 Part = Any  # of a value: an array, or None where there is nothing
@@ -71,7 +80,7 @@ def of_numbers(function: Callable[..., Sequence[Array]], types: Sequence[ArrayTy
     return graph
 
 
-def _summands(e: Equation, moving: Sequence[bool]) -> list[bool] | None:
+def summands(e: Equation, moving: Sequence[bool]) -> list[bool] | None:
     """The operands in which an equation is linear taken together with the `moving` ones.
 
     The others are factors of these. None if it is not linear in them.
@@ -104,7 +113,7 @@ def chain_of(equations: Iterable[Equation], moving: set[Var], ends: Iterable[Ato
     for e in equations:
         flags = [a in found for a in e.inputs]
         if any(flags):
-            if not all(map(_is_number, e.outputs)) or _summands(e, flags) is None:
+            if not all(map(_is_number, e.outputs)) or summands(e, flags) is None:
                 return None
             longest = max(found[a] for a in e.inputs if a in found)
             found[e.outputs[0]] = longest + (1 if e.prim.cost else 0)
@@ -159,28 +168,28 @@ class LinearStep:
     ) -> list[Part]:
         """The parts of what an equation makes."""
         moving = [a in values for a in e.inputs]
-        summands = _summands(e, moving)
-        assert summands is not None
+        together = summands(e, moving)
+        assert together is not None
         last = len(self.numbers)
-        return [self.part(e, k, k == last, summands, values, fixed) for k in range(last + 1)]
+        return [self.part(e, k, k == last, together, values, fixed) for k in range(last + 1)]
 
     def part(
         self,
         e: Equation,
         k: int,
         whole: bool,
-        summands: Sequence[bool],
+        together: Sequence[bool],
         values: dict[Var, list[Part]],
         fixed: dict[Atom, Any],
     ) -> Part:
         """One of the parts: `whole` with what is added to the multiples, others without it."""
         given: list[Part] = []
-        for a, summand in zip(e.inputs, summands, strict=True):
+        for a, summand in zip(e.inputs, together, strict=True):
             if isinstance(a, Var) and a in values:
                 given.append(values[a][k])
             else:
                 given.append(_read(a, fixed) if whole or not summand else None)
-        there = [x for x, summand in zip(given, summands, strict=True) if summand and x is not None]
+        there = [x for x, summand in zip(given, together, strict=True) if summand and x is not None]
         if not there:
             return None
         if e.prim is records.ADD and len(there) == 1 and type_of(there[0]) == e.outputs[0].type:

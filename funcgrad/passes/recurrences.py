@@ -33,6 +33,7 @@ from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 from funcgrad.graph.live import needed
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import records
 from funcgrad.ops.index import getitem
 from funcgrad.ops.shape import concatenate, reshape
 from funcgrad.ops.sums import sum as sum_
@@ -43,6 +44,7 @@ from funcgrad.passes.linear_step import (
     chain_of,
     joined,
     of_numbers,
+    summands,
     taken_apart,
 )
 from funcgrad.passes.loop_parts import IDLE, LANES, Parts, moves
@@ -54,6 +56,7 @@ __all__ = ["Form", "recurrences"]
 SHORTEST = 32  # steps
 LARGEST = 4  # numbers that a step hands on
 LONGEST = 1000  # equations of a step
+FUNCTION = 10  # the cost of an operation that no pass makes a linear one
 LATENCY = 3.5  # cycles until an operation can read what another one made
 
 
@@ -106,10 +109,25 @@ def _kinds(p: Loop, e: Equation, r: Rewriter) -> _Kinds | None:
     masks = tuple(k for k in kept if k not in numbers)
     if any(parts.carried[k].type.dtype != np.dtype(bool) for k in masks):
         return None
+    if not masks and _bends(p, numbers):
+        return None
     known = settled(p, masks, [_value(a, r) for a in e.inputs])
     if known is None or known.steps >= parts.steps:
         return None
     return _Kinds(p, numbers, totals, known)
+
+
+def _bends(p: Loop, numbers: Sequence[int]) -> bool:
+    """Whether a step surely is not linear in these carries, as no forward half is: seen at once."""
+    moving: set[Atom] = {p.body.inputs[p.consts + k] for k in numbers}
+    for e in needed(p.body.equations, [p.body.outputs[k] for k in numbers]):
+        flags = [a in moving for a in e.inputs]
+        if any(flags):
+            function = e.prim.aligned and e.prim.cost >= FUNCTION
+            if (function or e.prim is records.MULTIPLY) and summands(e, flags) is None:
+                return True
+            moving.update(e.outputs)
+    return False
 
 
 def _value(a: Atom, r: Rewriter) -> Any:
