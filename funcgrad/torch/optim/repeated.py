@@ -111,14 +111,20 @@ class Repeated:
                 done = so_far
             gradients.append(g)
             versions.append(t.version)
-        numbers = rule.numbers(0.0 if done is None else done + 1)
+        step = 0.0 if done is None else done + 1
+        numbers = rule.numbers(step)
         if not gradients or not table.fits(numbers):
             return False
-        self._change(numbers, gradients, versions, rule.versions)
+        self._change(step, numbers, gradients, versions, rule.versions)
         return True
 
     def _change(
-        self, numbers: Sequence[Any], gradients: list[Any], versions: list[Any], times: int
+        self,
+        step: float,
+        numbers: Sequence[Any],
+        gradients: list[Any],
+        versions: list[Any],
+        times: int,
     ) -> None:
         for version in versions:
             if version.keepers is not None:
@@ -128,7 +134,7 @@ class Repeated:
         for row in self.rows:
             count = row.count
             if count is not None:
-                count += 1
+                count[()] = step
         self.entry.calls += len(gradients)
         self.table.run(numbers, gradients)  # type: ignore[union-attr]
 
