@@ -70,7 +70,12 @@ _plans: dict[Any, Plan | None] = {}
 
 
 def multiply(
-    a: Raw, b: Raw, bias: Raw | None = None, out: Raw | None = None, sums: Raw | None = None
+    a: Raw,
+    b: Raw,
+    bias: Raw | None = None,
+    out: Raw | None = None,
+    sums: Raw | None = None,
+    least: int | None = None,
 ) -> Raw | None:
     """``a @ b + bias``, of matrices or stacks of them; None where NumPy does it as well.
 
@@ -86,17 +91,19 @@ def multiply(
         (…, rows, columns), of which the columns lie next to each other.
     sums : ndarray, optional
         (rows), for the sums of the rows of `a`, of which then the first axis is contiguous.
+    least : int, optional
+        Multiplications that make it pay to be called, if other than usual.
     """
     key = (
         a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, out is None or out.strides,
-        sums is None,
+        sums is None, least,
     )  # fmt: skip
     try:
         plan = _plans[key]
     except KeyError:
         if len(_plans) >= PLANS:
             _plans.clear()
-        plan = _plans[key] = _plan(a, b, out, sums is not None)
+        plan = _plans[key] = _plan(a, b, out, sums is not None, least)
     if plan is None or not config.kernels:
         return None
     y = memory.empty(plan.shape, a.dtype) if out is None else out
@@ -157,12 +164,12 @@ def _zeros(columns: int, dtype: np.dtype[Any]) -> tuple[Raw, int]:
 # -------------------------------------------------------------------------------------- plans
 
 
-def _plan(a: Raw, b: Raw, out: Raw | None, sums: bool) -> Plan | None:
+def _plan(a: Raw, b: Raw, out: Raw | None, sums: bool, least: int | None) -> Plan | None:
     """None where the code does not take the product."""
     if not (2 <= a.ndim == b.ndim <= 4) or a.dtype != b.dtype or a.dtype not in FLOATS:
         return None
     (*lead, rows, terms), columns = a.shape, b.shape[-1]
-    if tuple(lead) != b.shape[:-2] or b.shape[-2] != terms or not _pays(a, b, columns):
+    if tuple(lead) != b.shape[:-2] or b.shape[-2] != terms or not _pays(a, b, columns, least):
         return None
     arrays = [a, b] if out is None else [a, b, out]
     if not all(x.flags.aligned and x.dtype.isnative for x in arrays):
@@ -176,15 +183,17 @@ def _plan(a: Raw, b: Raw, out: Raw | None, sums: bool) -> Plan | None:
     return _made(a, b, y, turned or sums, sums)
 
 
-def may_multiply(x: Raw, y: Raw) -> bool:
+def may_multiply(x: Raw, y: Raw, least: int | None = None) -> bool:
     """Whether a product or its cotangents, which take as many multiplications, may be made here."""
-    return x.size * (y.shape[-1] if y.ndim > 1 else 1) >= LEAST
+    return x.size * (y.shape[-1] if y.ndim > 1 else 1) >= (LEAST if least is None else least)
 
 
-def _pays(a: Raw, b: Raw, columns: int) -> bool:
+def _pays(a: Raw, b: Raw, columns: int, least: int | None) -> bool:
     rows, terms = a.shape[-2:]
     each = rows * terms * columns
-    if not EACH <= each <= MOST or math.prod(a.shape[:-2]) * each < LEAST:
+    if not EACH <= each <= MOST or math.prod(a.shape[:-2]) * each < (
+        LEAST if least is None else least
+    ):
         return False
     if min(rows, terms) < FEW or columns < NARROW:
         return False

@@ -8,7 +8,6 @@ cotangent with gaps) goes to `flat`, to the same code. It imports what `flat` im
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,11 +60,10 @@ class _Call:
     ) -> Callable[..., Any] | None:
         """A native function of operands like `arrays` that makes and returns so many of `shape`.
 
-        It checks what it is given, and returns NotImplemented where that does not fit. Large
-        results lie in memory that is used again, which it does not know.
+        It checks what it is given, and returns NotImplemented where that does not fit. What is so
+        large that threads share it lies in memory that is used again, which it does not know.
         """
-        size = math.prod(shape) * dtype.itemsize
-        if self.shared or size >= memory.SMALLEST or native.native() is None:
+        if self.shared or native.native() is None:
             return None
         words = [At("leaf", k) for k in range(len(arrays))]
         words += [At("buffer", k) for k in range(made)]

@@ -9,7 +9,8 @@ node, so this has none; it takes half the time of the general path forward.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from funcgrad.config import config
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.shape import TRANSPOSE
-from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.matrix_products import affine, affine_pull
 from funcgrad.torch.modes import modes
+from funcgrad.torch.native_runs import Run
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.transforms.node import Cotangents, add, new, seq
@@ -34,6 +36,7 @@ ADDMM_NODE = node_class(
     tells=("alpha", "beta", "mat1_sym_sizes", "mat2_sym_sizes"),
 )  # fmt: skip
 TURN: dict[str, Any] = {"axes": (1, 0)}
+MANY = 1 << 10  # kinds of operands; then all are forgotten
 PLAIN: dict[str, Any] = {"beta": 1, "alpha": 1}
 
 
@@ -83,33 +86,80 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
     if weight._link is not None or bias._link is not None:
         return None
     t, u, v = input._t, weight._t, bias._t
-    if not (type(t) is type(u) is type(v) is RootTracer and _fit(t.value, u.value, v.value)):
+    if not type(t) is type(u) is type(v) is RootTracer:
         return None
-    if t.node is u.node is v.node is None or _refused(t, u, v):
+    kinds = t.kind, u.kind, v.kind
+    known = _known.get(kinds)
+    if known is None:
+        if not _fit(t.value, u.value, v.value):
+            return None
+        known = _look(kinds, t.value, u.value, v.value)
+    of_input, of_weight, of_bias = t.node, u.node, v.node
+    if of_input is of_weight is of_bias is None or _refused(t, u, v):
         return None
     x, w, b = t.value, u.value, v.value
     w_t = w.T
-    y = affine(ADDMM, (b, x, w_t), PLAIN) if config.kernels else None
+    y = known.call(x, w, b) if config.kernels else NotImplemented
+    if y is NotImplemented:
+        y = affine(ADDMM, (b, x, w_t), PLAIN) if config.kernels else None
     if y is None:
         y = modes.silent.copy().run(ADDMM.impl, b, x, w_t, 1, 1)
-    of_weight, of_sum = _types(x.shape, w.shape, x.dtype)
-    turned = new(RootTracer)
-    turned.value, turned.node, turned.kind, turned.held_version = w_t, None, None, u.version
-    if u.node is not None:
-        turned.node = below = new(Turned)
-        below.parents, below.avals, below.seq = (u.node,), of_weight, next(seq)
-    node = new(Affine)
-    left, right = turned.node is not None, t.node is not None  # which factors its rules need
-    node.parents, node.avals, node.seq = (v.node, t.node, turned.node), of_sum, next(seq)
-    node.saved = (None, None, x if left else None, w_t if right else None)
-    node.origins = (None, t if left else None, turned if right else None)
-    held = t.held_version
-    node.counts = (
-        0,
-        held.so_far if left and held is not None else 0,
-        turned.held_version.so_far if right else 0,
-    )
-    return box(ROOT.tracer(y, node))
+    node = Affine()
+    saved_x = saved_w = turned = below = None
+    of_x = of_w = 0
+    if of_weight is not None:
+        below = Turned()
+        below.parents, below.avals, below.seq = (of_weight,), known.of_weight, next(seq)
+        saved_x, held = x, t.held_version
+        of_x = 0 if held is None else held.so_far
+    if of_input is not None:
+        version = u.held_version
+        if version is None:
+            version = u.version
+        turned = RootTracer()
+        turned.value, turned.node, turned.kind, turned.held_version = w_t, below, None, version
+        saved_w, of_w = w_t, version.so_far
+    node.parents, node.avals, node.seq = (of_bias, of_input, below), known.of_sum, next(seq)
+    node.saved = (None, None, saved_x, saved_w)
+    node.origins = (None, None if saved_x is None else t, turned)
+    node.counts = (0, of_x, of_w)
+    r = RootTracer()
+    r.value, r.node, r.held_version = y, node, None
+    r.kind = known.kind if known.kind is not None else ROOT.kind_of(y)
+    made: Tensor = new(Tensor)
+    made._t = r
+    made._grad = made._link = None
+    return made
+
+
+class Known(NamedTuple):
+    """What is the same for all operands of some kinds."""
+
+    call: Callable[..., Any]  # the native call of the input, the weight and the bias
+    kind: Any  # of the result, if it has one
+    of_weight: tuple[ArrayType, ...]  # the types of what is turned round
+    of_sum: tuple[ArrayType, ...]  # the types of what is multiplied and added
+
+
+_known: dict[Any, Known] = {}
+
+
+def _look(kinds: Any, x: Any, w: Any, b: Any) -> Known:
+    """Find out what is the same, and keep it where the operands have kinds."""
+    types = _types(x.shape, w.shape, x.dtype)
+    if None in kinds or not config.kernels:
+        return Known(_unprepared, None, *types)
+    call = Run.of(lambda x, w, b: affine(ADDMM, (b, x, w.T), PLAIN), x, w, b)
+    y = call(x, w, b)
+    found = Known(call, None if y is NotImplemented else ROOT.kind_of(y), *types)
+    if len(_known) >= MANY:
+        _known.clear()
+    _known[kinds] = found
+    return found
+
+
+def _unprepared(*_: Any) -> Any:
+    return NotImplemented
 
 
 @functools.lru_cache(1 << 10)

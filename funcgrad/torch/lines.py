@@ -36,8 +36,8 @@ from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
 __all__ = [
-    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "add_turning", "pull", "rows",
-    "value",
+    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "add_turning", "likelihood_back",
+    "likelihood_of", "likelihoods", "pull", "rows", "value",
 ]  # fmt: skip
 
 ndarray = np.ndarray
@@ -50,7 +50,8 @@ CLASSES = np.dtype(np.int64)
 FAR = 1 << 62  # beyond, a class to ignore is no word
 LINES = 128  # bytes between sums of two threads: a line of the cache that both write goes round
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
-BACK = ("softmax_backward", "log_softmax_backward")  # these read nothing but arrays and write one
+# Of code that reads nothing but arrays: how many it writes, the last ones.
+WRITTEN = {"softmax_backward": 1, "log_softmax_backward": 1, "log_softmax": 1, "likelihood": 2}
 NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
 
 _codes: dict[tuple[str, str], Code] = {}
@@ -97,8 +98,9 @@ def _run(
     table.frombytes(array("d", numbers).tobytes())
     at = table.buffer_info()[0]
     shared = max(arrays[0].size, arrays[-1].size) >= SHARED and chunks > 1
-    if notes.calls is not None and name in BACK:
-        notes.calls.append(Call(code, arrays, 1, table[len(arrays) :], chunks, shared))
+    if notes.calls is not None and name in WRITTEN:
+        count = WRITTEN[name]
+        notes.calls.append(Call(code, arrays, count, table[len(arrays) :], chunks, shared))
     if shared and config.threads > 1:
         pool().run(code.address, at, chunks)
     else:
@@ -170,9 +172,9 @@ def _pieces_of_rows(shape: Sequence[int], ignore: int) -> tuple[list[int], int]:
     return [EXAMPLES, count, columns, 0, ignore], -(-count // EXAMPLES)
 
 
-def likelihood(x: Any, target: Any, reduction: Any, ignore: int) -> Any:
-    """The likelihood of one class for each row, added up; None where NumPy computes it, or a class
-    is none.
+def likelihood(x: Any, target: Any, reduction: Any, ignore: int) -> tuple[Any, int] | None:
+    """The likelihood of one class for each row, added up, and by how many rows that was divided;
+    None where NumPy computes it, or a class is none.
     """
     if reduction != "mean" and reduction != "sum":
         return None
@@ -180,10 +182,22 @@ def likelihood(x: Any, target: Any, reduction: Any, ignore: int) -> Any:
         return None
     if not _are_classes(target, len(x)) or abs(ignore) > FAR:
         return None
+    return likelihood_of(*likelihoods(x, target, ignore), reduction)
+
+
+def likelihoods(x: Any, target: Any, ignore: int) -> tuple[Any, Any]:
+    """The likelihoods of pieces of rows, added up, and how many rows count and are wrong."""
     integers, chunks = _pieces_of_rows(x.shape, ignore)
     sums, counts = np.empty(chunks, x.dtype), np.empty((chunks, 2), np.int64)
     _run("likelihood", [x, target, sums, counts], integers, [], chunks)
-    if chunks == 1:
+    return sums, counts
+
+
+def likelihood_of(sums: Any, counts: Any, reduction: str) -> tuple[Any, int] | None:
+    """The likelihood of all rows, of which pieces were added up, and how many count as rows that
+    are divided by; None if a class is none.
+    """
+    if len(sums) == 1:
         total, (kept, wrong) = float(sums[0]), counts[0].tolist()
     else:
         total = float(np.add.reduce(sums, dtype=np.float64))
@@ -191,15 +205,16 @@ def likelihood(x: Any, target: Any, reduction: Any, ignore: int) -> Any:
     if wrong:
         return None
     if reduction == "mean":
-        total = total / kept if kept else math.nan
-    return x.dtype.type(total)
+        return sums.dtype.type(total / kept if kept else math.nan), kept
+    return sums.dtype.type(total), 1
 
 
 def _likelihood(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if len(xs) > 2:  # weights of classes
         return None
     x, target = xs
-    return likelihood(x, target, params["reduction"], params["ignore"])
+    found = likelihood(x, target, params["reduction"], params["ignore"])
+    return None if found is None else found[0]
 
 
 def _likelihood_pull(node: Any, g: Any) -> list[Any] | None:
@@ -212,17 +227,22 @@ def _likelihood_pull(node: Any, g: Any) -> list[Any] | None:
         return None
     if (x is not None and x.dtype != dtype) or abs(ignore) > FAR or type(g) is not dtype.type:
         return None
-    if reduction == "mean":
-        kept = shape[0] - np.count_nonzero(target == ignore)
-        if not kept:
-            with np.errstate(all="ignore"):
-                g = g / dtype.type(0)
-        elif kept > 1:
-            g = g / dtype.type(kept)
+    kept = shape[0] - np.count_nonzero(target == ignore) if reduction == "mean" else 1
+    return [likelihood_back(g, target, shape, ignore, kept), None]
+
+
+def likelihood_back(g: Any, target: Any, shape: Sequence[int], ignore: int, kept: int) -> Any:
+    """The cotangent of the logarithms, whose sum over rows was divided by how many are `kept`."""
+    dtype = g.dtype
+    if not kept:
+        with np.errstate(all="ignore"):
+            g = g / dtype.type(0)
+    elif kept > 1:
+        g = g / dtype.type(kept)
     integers, chunks = _pieces_of_rows(shape, ignore)
-    out = memory.empty(shape, dtype)
+    out = memory.empty(tuple(shape), dtype)
     _run("likelihood_backward", [target, out], integers, [-float(g)], chunks)
-    return [out, None]
+    return out
 
 
 # ------------------------------------------------------------------------------------ batch norm

@@ -18,10 +18,11 @@ from funcgrad.kernels.products import may_multiply, multiply
 from funcgrad.ops.shape import unbroadcast
 from funcgrad.torch.flat import FEWEST
 
-__all__ = ["affine", "affine_pull", "product", "product_pull", "times", "write_product"]
+__all__ = ["WITH_SUM", "affine", "affine_pull", "product", "product_pull", "times", "write_product"]
 
 ndarray = np.ndarray
 Cotangents = list[Any] | None
+WITH_SUM = 1 << 16  # multiplications: NumPy adds a bias, and rows on the way back, by themselves
 
 
 def product(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
@@ -40,10 +41,10 @@ def affine(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if max(bias.size, x.size, w.size) < FEWEST or bias.dtype != x.dtype:
         return None
     if bias.shape == w.shape[-1:] and bias.flags.c_contiguous and bias.flags.aligned:
-        return multiply(x, w, bias)
+        return multiply(x, w, bias, least=WITH_SUM)
     if bias.ndim > x.ndim:
         return None
-    out = multiply(x, w)
+    out = multiply(x, w, least=WITH_SUM)
     if out is not None:
         out += bias
     return out
@@ -79,14 +80,14 @@ def affine_pull(node: Any, g: Any) -> Cotangents:
     cb = cw = None
     if moved and right and bias.shape == g.shape[1:]:
         sums = np.empty(bias.shape, g.dtype)
-        cw = multiply(g.T, x, sums=sums)
+        cw = multiply(g.T, x, sums=sums, least=WITH_SUM)
         if cw is not None:
             cb, cw = sums, cw.T
     if moved and cb is None:
         cb = unbroadcast(g, bias)
     if right and cw is None:
-        cw = _of_right(g, x, None)
-    return [cb, times(g, w.T) if left else None, cw]
+        cw = _of_right(g, x, None, WITH_SUM)
+    return [cb, times(g, w.T, WITH_SUM) if left else None, cw]
 
 
 def _fits(node: Any, g: Any) -> bool:
@@ -104,9 +105,9 @@ def write_product(x: Any, y: Any, out: Any) -> None:
         np.matmul(x, y, out=out)
 
 
-def times(x: Any, y: Any) -> Any:
+def times(x: Any, y: Any, least: int | None = None) -> Any:
     """A product, of whatever size."""
-    found = multiply(x, y)
+    found = multiply(x, y, least=least)
     if found is not None:
         return found
     if x.shape[-1] == 1 and may_multiply(x, y) and x.ndim == y.ndim:  # BLAS takes ten times as long
@@ -114,8 +115,8 @@ def times(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
 
 
-def _of_right(g: Any, x: Any, y: Any) -> Any:
+def _of_right(g: Any, x: Any, y: Any, least: int | None = None) -> Any:
     """The cotangent of a right factor, laid as this is: most often it is a transposed weight."""
     if y is not None and y.strides[-1] == y.itemsize:
-        return times(x.swapaxes(-1, -2), g)
-    return times(g.swapaxes(-1, -2), x).swapaxes(-1, -2)
+        return times(x.swapaxes(-1, -2), g, least)
+    return times(g.swapaxes(-1, -2), x, least).swapaxes(-1, -2)

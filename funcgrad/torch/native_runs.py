@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad.compile.llvm.entry import At, Buffer, Entry, Leaf, Made, Program, Step, View
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
-from funcgrad.kernels.noting import Call
+from funcgrad.kernels.noting import Call, noted
 
 __all__ = ["Place", "Run", "Unsuitable", "located"]
 
@@ -61,6 +61,43 @@ class Run:
         self.buffers.append(x)
         return Place(x, At("buffer", len(self.buffers) - 1))
 
+    def add(
+        self,
+        calls: Sequence[Call],
+        known: list[Place],
+        given: Sequence[tuple[str, ndarray[Any, Any]]] = (),
+    ) -> None:
+        """Add calls: what they read lies in one of the places `known`, which get what they write,
+        or in one of the arrays `given`, which become arguments then.
+        """
+        for call in calls:
+            count = len(call.arrays) - call.written
+            ats: list[At | int] = [
+                address_of()(x)
+                if any(x is c for c in call.constants)
+                else located(x, known, given, self)
+                for x in call.arrays[:count]
+            ]
+            for x in call.arrays[count:]:
+                if not any(x is place.array for place in known):
+                    known.append(self.made(x))
+                ats.append(located(x, known, (), self))
+            self.calls.append((call, ats))
+
+    def place(
+        self,
+        x: Any,
+        known: Sequence[Place],
+        given: Sequence[tuple[str, ndarray[Any, Any]]] = (),
+    ) -> Place:
+        """Where a result lies, which a call must have written."""
+        if type(x) is not ndarray or not x.size:
+            raise Unsuitable
+        at = located(x, known, given, self)
+        if at.base != "buffer":
+            raise Unsuitable
+        return Place(x, at)
+
     def length(self) -> tuple[int, int, int]:
         """How much there is."""
         return len(self.arguments), len(self.calls), len(self.buffers)
@@ -73,8 +110,25 @@ class Run:
 
     # ----------------------------------------------------------------------------- programs
 
-    def function(self, results: Sequence[Place]) -> Callable[..., Any]:
-        """The native call, which returns the arrays of `results`."""
+    @classmethod
+    def of(cls, function: Callable[..., Any], *arrays: ndarray[Any, Any]) -> Callable[..., Any]:
+        """What `function` gives of such arrays, one array or a tuple, as one native call.
+
+        It must be made by calls that are noted from nothing but `arrays`; else, and where the call
+        gets others, it gives NotImplemented.
+        """
+        run = cls()
+        made, calls = noted(function, *arrays)
+        try:
+            known = [run.argument(f"x{k}", x) for k, x in enumerate(arrays)]
+            run.add(calls, known)
+            results = [run.place(y, known) for y in (made if type(made) is tuple else (made,))]
+        except Unsuitable:
+            return _unprepared
+        return run.function(results, single=type(made) is not tuple)
+
+    def function(self, results: Sequence[Place], single: bool = False) -> Callable[..., Any]:
+        """The native call, which returns the arrays of `results`; a `single` one by itself."""
         kept = sorted({p.at.number for p in results})
         at = {k: At("buffer", kept.index(k)) for k in kept}
         inner, end = self._inner(kept)
@@ -104,6 +158,7 @@ class Run:
             steps,
             [self._output(p, at) for p in results],
             workspace=end + scratch,
+            result=0 if single else None,
             keep=[(call.code, call.constants) for call, _ in self.calls],
         )
         entry = Entry()
@@ -167,3 +222,7 @@ def _offset(x: Any, whole: Any) -> int | None:
     """How far behind the beginning of `whole` the array `x` lies in it; None if elsewhere."""
     offset = address_of()(x) - address_of()(whole)
     return offset if 0 <= offset < whole.nbytes and np.may_share_memory(x, whole) else None
+
+
+def _unprepared(*_: Any) -> Any:
+    return NotImplemented

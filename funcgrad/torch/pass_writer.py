@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.compile.llvm.entry import native
-from funcgrad.compile.memory import address_of
 from funcgrad.kernels.noting import Call, noted
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.torch import flat
-from funcgrad.torch.native_runs import Place, Run, Unsuitable, located
+from funcgrad.torch.native_runs import Place, Run, Unsuitable
 from funcgrad.torch.nodes import AccumulateGrad, Pick
 from funcgrad.torch.versions import FREED, writes
 from funcgrad.transforms.node import dense
@@ -147,29 +146,10 @@ class _Writer:
             for k, x in enumerate(node.saved or ())
             if type(x) is ndarray and x.size
         ]
-        for call in calls:
-            count = len(call.arrays) - call.written
-            ats = [
-                address_of()(x)
-                if any(x is c for c in call.constants)
-                else located(x, known, given, run)
-                for x in call.arrays[:count]
-            ]
-            for x in call.arrays[count:]:
-                if not any(x is place.array for place in known):
-                    known.append(run.made(x))
-                ats.append(located(x, known, (), run))
-            run.calls.append((call, ats))
-        if not known:
-            raise Unsuitable
+        run.add(calls, known, given)
         places = {}
         for p, c in found.items():
-            if type(c) is not ndarray or not c.size:
-                raise Unsuitable
-            at = located(c, known, given, run)
-            if at.base != "buffer":
-                raise Unsuitable
-            place = Place(c, at)
+            place = run.place(c, known, given)
             if p in cts:
                 place = self._added(run, p, cts[p], place)
             places[p] = place

@@ -32,6 +32,7 @@ from funcgrad.torch import flat, lines
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.flat_plans import Pulls, value_plan
+from funcgrad.torch.matrix_products import WITH_SUM
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.recorders import bookkeeping
@@ -158,7 +159,8 @@ def _laying(x: Any) -> Callable[[Any], Any]:
 def _is_native(prim: Any, arrays: Sequence[Any]) -> bool:
     """Whether other native code computes the operation, or its derivative, for large tensors."""
     if prim is MATMUL or prim is ADDMM:  # cotangents may be where the product is not
-        return may_multiply(*arrays[-2:])
+        x, y = arrays[-2:]
+        return may_multiply(x, y, None if prim is MATMUL else WITH_SUM)
     if isinstance(prim, Composite):
         return not prim.linear
     return prim.backward_kernel is not None and not isinstance(prim, Elementwise)

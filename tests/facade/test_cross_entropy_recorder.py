@@ -162,3 +162,43 @@ def test_a_layer_and_its_hooks_beside_pytorch() -> None:
                     say(str(error)[:70])
 
     same(program)
+
+
+def test_prepared_losses_give_the_same_bits_and_errors_again() -> None:
+    x, y = given(64)
+    first: Any = None
+    for k in range(6):
+        z = torch.from_numpy(x.copy()).requires_grad_()
+        loss = F.cross_entropy(z, torch.from_numpy(y), reduction="mean" if k % 2 else "sum")
+        loss.backward()
+        found = loss.item() / (1 if k % 2 else 64), z.grad.numpy() / (1 if k % 2 else 64)
+        first = first or found
+        np.testing.assert_allclose(found[0], first[0], 1e-6)
+        np.testing.assert_allclose(found[1], first[1], 1e-5, 1e-7)
+        bad = y.copy()
+        bad[5] = 7
+        with pytest.raises(IndexError, match="Target 7 is out of bounds"):
+            F.cross_entropy(z, torch.from_numpy(bad))
+        with pytest.raises(ValueError, match="batch_size"):
+            F.cross_entropy(z, torch.from_numpy(y[1:]))
+
+
+def test_hooks_on_a_loss_whose_rows_were_counted() -> None:
+    def program(torch: Any, say: Any) -> None:
+        for ignore in (3, -100):
+            z = torch.linspace(-1.0, 1.0, 280).reshape(40, 7).requires_grad_()
+            y = torch.arange(40) % 7
+            loss = torch.nn.functional.cross_entropy(z, y, ignore_index=ignore)
+            loss.grad_fn.register_hook(lambda a, b: say(len(a), b[0].item()))
+            loss.backward(retain_graph=True)
+            (again,) = torch.autograd.grad(loss, z, create_graph=True)
+            say(f"{z.grad.abs().sum().item():.5f}", f"{again.square().sum().item():.5f}")
+            again.square().sum().backward()
+            say(f"{z.grad.abs().sum().item():.5f}")
+        z = torch.linspace(-1.0, 1.0, 280).reshape(40, 7).requires_grad_()
+        y = torch.full((40,), 2)
+        loss = torch.nn.functional.cross_entropy(z, y, ignore_index=2)
+        loss.backward()
+        say(loss.isnan().item(), z.grad.isnan().sum().item(), z.grad.abs().nansum().item())
+
+    same(program)

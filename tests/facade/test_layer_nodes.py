@@ -96,3 +96,41 @@ def test_losses_and_norms_are_single_nodes(reduction: str) -> None:
     node = F.nll_loss(x, torch.tensor([0, 2, 1, 1]), reduction=reduction).grad_fn
     assert node.prim.name == "nll_loss"
     assert F.layer_norm(x, (3,)).grad_fn.prim.name == "layer_norm"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("sizes", [(128, 128, 10), (128, 64, 256), (300, 70, 9), (5, 200, 90)])
+def test_prepared_layers_give_the_bits_of_the_general_one(
+    sizes: tuple[int, int, int], kind: Any, monkeypatch: Any
+) -> None:
+    rows, width, out = sizes
+    x, w, b = made(rows, width, kind=kind), made(out, width, kind=kind), made(out, kind=kind)
+    found = [F.linear(x, w, b).detach().numpy() for _ in range(3)]
+    assert len({id(y) for y in found}) == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(linear_recorder, "_known", {})
+        found += [general(x, w, b).detach().numpy(), F.linear(x, w, b).detach().numpy()]
+    assert len({y.tobytes() for y in found}) == 1
+    expected = x.detach().numpy().astype(np.float64) @ w.detach().numpy().T.astype(np.float64)
+    tolerance = 1e-4 if kind is np.float32 else 1e-12
+    np.testing.assert_allclose(found[0], expected + b.detach().numpy(), tolerance, tolerance)
+
+
+def test_prepared_layers_of_other_memory_and_without_kernels() -> None:
+    from funcgrad.config import config
+
+    x, w, b = made(128, 128), made(128, 128), made(128)
+    expected = F.linear(x, w, b).detach().numpy()
+    memory = bytearray(b"0" + x.detach().numpy().tobytes())
+    odd = torch.from_numpy(np.frombuffer(memory, np.float32, offset=1).reshape(128, 128))
+    assert odd._t.value.flags.aligned is False
+    np.testing.assert_array_equal(F.linear(odd, w, b).detach().numpy(), expected)
+    same = F.linear(w, w, b).detach().numpy()
+    np.testing.assert_allclose(same, general(w, w, b).detach().numpy())
+    before = config.kernels
+    config.kernels = False
+    try:
+        plain = F.linear(x, w, b)
+    finally:
+        config.kernels = before
+    np.testing.assert_allclose(plain.detach().numpy(), expected, 1e-5, 1e-5)
