@@ -17,7 +17,7 @@ from funcgrad.torch.graph_task import GraphTask
 from funcgrad.torch.handed_on import may_keep, owner_of, shown
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
-from funcgrad.torch.saved import check_saved
+from funcgrad.torch.saved import check_saved, opened
 from funcgrad.torch.ties import fill
 from funcgrad.torch.versions import FREED, writes
 from funcgrad.transforms.results import own
@@ -59,7 +59,8 @@ def run(
         edges = None if inputs is None else [edge_of(node) for node in inputs]
         found = GraphTask(order + leaves, roots, create_graph, edges, accumulate).run()
     else:
-        found = modes.unrecorded(_quick, roots, needed, ends, accumulate, given)
+        whole = inputs is None
+        found = modes.unrecorded(_quick, roots, needed, ends, accumulate, given, whole)
     if not retain_graph:
         for node in needed:
             if node.keeps:
@@ -139,10 +140,13 @@ def _quick(
     ends: Sequence[Any],
     accumulate: bool,
     given: Sequence[Any],
+    whole: bool,
 ) -> list[Array | None]:
-    """The pass of the core, where no user code can look."""
+    """The pass of the core, where no user code can look; of a part of the graph if not `whole`."""
+    if not whole:
+        order = _parted(order, ends)
     found: list[Any] = pulled(order, roots, ends, quick=True)
-    if accumulate and len(roots) == 1 and len(order) > 1:
+    if whole and len(roots) == 1 and len(order) > 1:
         prepared_passes.compare(order, ends, roots[0][1], found)
     if accumulate and given and order and _hands_on(order):
         found = _handed_on(ends, found, given)
@@ -160,6 +164,48 @@ def _quick(
         if g is not None:
             accumulate_grad(leaf, conjugated(g), False)
     return []
+
+
+class Parted:
+    """A node whose cotangents are wanted for some of its parents only."""
+
+    __slots__ = ("node", "parents")
+    quick = True  # the way that sees raw cotangents
+
+    def __init__(self, node: Any, parents: tuple[Any, ...]) -> None:
+        self.node, self.parents = node, parents
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return self.node is other
+
+    @property
+    def prim(self) -> Any:
+        return self.node.prim
+
+    def pull(self, cts: Any, g: Any) -> None:
+        opened(self.node, self.parents, False).pull(cts, g)
+
+    def pull_quick(self, cts: Any, g: Any) -> None:
+        opened(self.node, self.parents, False).pull_quick(cts, g)
+
+    pull_owned = pull_quick
+
+
+def _parted(order: Sequence[Any], ends: Sequence[Any]) -> list[Any]:
+    """The nodes; those that lead to others, too, give what is on the way only.
+
+    What a node on a hot path does for each parent is written into it, and cheap.
+    """
+    wanted: set[Any] = {*order, *ends}
+    return [
+        node
+        if node.hot or type(node) is Pick or all(p is None or p in wanted for p in node.parents)
+        else Parted(node, tuple(p if p in wanted else None for p in node.parents))
+        for node in order
+    ]
 
 
 def _hands_on(order: Sequence[Any]) -> bool:

@@ -2,6 +2,8 @@
 
 import pytest
 
+import funcgrad.torch as ours
+
 from .programs import agree, attempt, programs
 
 
@@ -224,3 +226,25 @@ def backward_in_forward_mode(torch, say):
 @pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
 def test_as_pytorch(program):
     agree(program)
+
+
+def test_a_convolution_is_asked_for_one_gradient_only(monkeypatch):
+    from funcgrad.torch.nn.functional import convolution
+
+    asked = []
+    pull = convolution.Convolved.pull
+
+    def noting(self, cts, wanted, count, quick=False):
+        asked.append(tuple(wanted))
+        return pull(self, cts, wanted, count, quick)
+
+    monkeypatch.setattr(convolution.Convolved, "pull", noting)
+    x, w, b = (ours.randn(*s, requires_grad=True) for s in ((2, 3, 8, 8), (4, 3, 3, 3), (4,)))
+    loss = ours.nn.functional.conv2d(x, w, b).square().sum()
+    whole = ours.autograd.grad(loss, (x, w, b), retain_graph=True)
+    for k, z in enumerate((x, w, b)):
+        (found,) = ours.autograd.grad(loss, z, retain_graph=True)
+        assert ours.equal(found, whole[k])
+    loss.backward(inputs=[w])
+    assert ours.equal(w.grad, whole[1]) and x.grad is None and b.grad is None
+    assert asked == [(0, 1, 2), (0,), (1,), (2,), (1,)]
