@@ -3,7 +3,8 @@
 As in `recorders`, what the general path does for such tensors is written out: it makes the same two
 nodes (of the transposition, and of the sum), and decides nothing while it runs. Views, special
 modes, other dtypes and shapes, and what is to be refused take the general path. A recipe has one
-node, so this has none; it takes half the time of the general path forward.
+node, so this has none. The native code of the sum is called as it was for operands of the same
+kinds, by an entry point that looks at them and makes the result.
 """
 
 from __future__ import annotations

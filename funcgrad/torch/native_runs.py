@@ -7,6 +7,7 @@ in an argument or be written by one before.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -132,7 +133,7 @@ class Run:
         kept = sorted({p.at.number for p in results})
         at = {k: At("buffer", kept.index(k)) for k in kept}
         inner, end = self._inner(kept)
-        most = config.threads
+        most = max(config.threads, os.cpu_count() or 1)  # the pool has as many as are set then
         steps = []
         for call, ats in self.calls:
             words: list[Any] = []
@@ -148,9 +149,8 @@ class Run:
             words += call.words
             if call.scratch:
                 words.append(At("workspace", 0, end))
-            steps.append(
-                Step(call.code.address, words, call.chunks, most if call.shared and most > 1 else 0)
-            )
+            parallel = min(most, call.chunks) if call.shared else 0
+            steps.append(Step(call.code.address, words, call.chunks, parallel))
         scratch = max([call.scratch * most for call, _ in self.calls], default=0)
         program = Program(
             self.leaves,

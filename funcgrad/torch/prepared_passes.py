@@ -9,6 +9,7 @@ that were written since, values given back, `create_graph`, modes) goes the gene
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ def _try(
 
 
 def _drop(known: Known, prepared: Prepared) -> None:
-    if prepared in known.passes:
+    with contextlib.suppress(ValueError):  # another thread has
         known.passes.remove(prepared)
 
 

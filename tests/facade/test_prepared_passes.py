@@ -104,7 +104,7 @@ def history(program: Program, lib: Any, steps: int, seed: int) -> list[Any]:
     for k in range(steps):
         event = random.choice(["", "", "", "", "hook", "retain", "again", "write", "freed", "keep",
                                "rows", "frozen", "leaf hook", "node hook", "anomaly", "twice",
-                               "input", "grad"])  # fmt: skip
+                               "input", "grad", "inputs"])  # fmt: skip
         rows = WIDTH if event == "rows" else ROWS
         if event != "keep":
             for p in ps:
@@ -134,6 +134,8 @@ def history(program: Program, lib: Any, steps: int, seed: int) -> list[Any]:
             given = None if loss.ndim == 0 else lib.ones_like(loss)
             if event == "grad":
                 said += map(as_array, lib.autograd.grad(loss, ps, given, allow_unused=True))
+            elif event == "inputs":
+                loss.backward(given, inputs=[which])
             elif event == "anomaly":
                 with lib.autograd.detect_anomaly(check_nan=False):
                     loss.backward(given)
@@ -407,3 +409,16 @@ def test_a_step_beside_pytorch() -> None:
         program(torch, lambda *things: say(str(things).split(" object at")[0]))
 
     same(told)
+
+
+def test_passes_to_some_of_the_leaves_are_general_ones(monkeypatch: Any) -> None:
+    ps, x, used = layers(torch), rows(), hits(monkeypatch)
+    whole = gradients(ps, x)
+    for _ in range(20):
+        for k, p in enumerate(ps):
+            p.grad = None
+            two_layers(ps, x).square().sum().backward(inputs=[p])
+            assert p.grad.numpy().tobytes() == whole[k]
+    assert not any(used)
+    assert all(gradients(ps, x) == whole for _ in range(20))
+    assert used[-1]
