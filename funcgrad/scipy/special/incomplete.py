@@ -21,6 +21,8 @@ from funcgrad.ops.arithmetic import (
     floor,
     greater,
     less,
+    maximum,
+    minimum,
     negative,
     sign,
     sqrt,
@@ -32,7 +34,7 @@ from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special import parameters
 from funcgrad.scipy.special.bessel import ive
 from funcgrad.scipy.special.define import special
-from funcgrad.scipy.special.differences import above, by_differences, mild
+from funcgrad.scipy.special.differences import SHARE, above, by_differences, mild
 from funcgrad.scipy.special.elementary import xlog1py, xlogy
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi, psi_gap
 from funcgrad.scipy.special.hypergeometric import hyp0f1
@@ -420,8 +422,11 @@ fdtri: Op = special(
 
 
 def chndtr_density(x: Any, k: Any, nc: Any) -> Any:
-    """By a Bessel function that is scaled, so that nothing overflows; near nc = 0 by its series."""
-    far = greater(nc * x, 1.0)
+    """By a Bessel function that is scaled, so that nothing overflows; near nc = 0 by its series.
+
+    Of many degrees of freedom the scaled function vanishes, and the series does not overflow.
+    """
+    far = greater(nc * x, maximum(1.0, k * minimum(0.25 * k, 200.0)))
     central = gamma_density(0.5 * k, 0.5 * x)
     near = 0.5 * central * exp(-0.5 * nc) * hyp0f1(0.5 * k, 0.25 * where(far, 0.0, nc * x))
     root, spread = sqrt(where(far, x, 1.0)), sqrt(where(far, nc, 1.0))
@@ -430,7 +435,18 @@ def chndtr_density(x: Any, k: Any, nc: Any) -> Any:
     return where(far, 0.5 * exp(-0.5 * square(root - spread) + power) * scaled, near)
 
 
-chndtr_df = by_differences(lambda *xs: chndtr(*xs), 1, lambda *xs: above(xs[1], mild(*xs)))
+def steep(*shares: Any) -> Any:
+    """The part of a step's reciprocal for powers of what is small, or vanishes, by exponents."""
+    return sum(divide(absolute(log(maximum(x, 1e-300))), 2 * SHARE) for x in shares)
+
+
+def _chi_step(x: Any, k: Any, nc: Any) -> Any:
+    """In the tail to the left the distribution is about (x / k)^(k/2)."""
+    left = minimum(divide(x, k + nc), 1.0)
+    return above(k, divide(1.0, divide(1.0, mild(x, k, nc)) + steep(left)))
+
+
+chndtr_df = by_differences(lambda *xs: chndtr(*xs), 1, _chi_step)
 chndtr: Op = special(
     sp.chndtr,
     lambda _, x, k, nc: chndtr_density(x, k, nc),
