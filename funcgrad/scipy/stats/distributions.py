@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import scipy.stats as sps
 
-from funcgrad.core.forms import Explicit, elementwise, explicit
+from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.forms.shared import align
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
-    cast,
     divide,
     equal,
     greater,
@@ -42,7 +41,6 @@ from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.shape import broadcast_to, unbroadcast
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.dispatch import scipy_method
-from funcgrad.scipy.special.define import fixed
 from funcgrad.scipy.stats import discrete
 from funcgrad.scipy.stats.counts import COUNTS as COUNTED
 from funcgrad.scipy.stats.families import FAMILIES, Family
@@ -50,8 +48,11 @@ from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
 from funcgrad.scipy.stats.limits import LIMITS
 from funcgrad.scipy.stats.moments import with_moments
 from funcgrad.scipy.stats.noncentral import NONCENTRAL
+from funcgrad.scipy.stats.operands import COUNT, number
 from funcgrad.scipy.stats.stable import STABLE
 from funcgrad.scipy.stats.studentized import STUDENTIZED
+from funcgrad.scipy.stats.trials import of_trials
+from funcgrad.scipy.stats.urns import URNS
 from funcgrad.scipy.stats.whole_numbers import WHOLE
 from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.scipy.valued import Valued, valued
@@ -60,7 +61,7 @@ from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
-DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED}
+DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED, **URNS}
 _STATED: dict[str, Family] = {
     **FAMILIES, **NONCENTRAL, **WRITTEN, **LIMITS, **HYPERBOLIC, **WHOLE, **STABLE,
     **STUDENTIZED, **DISCRETE,
@@ -111,13 +112,6 @@ _BEYOND = {  # to the left of the support, to the right of it
     "sf": (1.0, 0.0),
     "logsf": (0.0, -math.inf),
 }
-
-COUNT = elementwise(
-    np.floor,
-    fixed("scipy.stats", "the count k"),
-    name="scipy_stats_count",
-    sample=lambda: [Sample((np.arange(3),))],
-)
 
 
 def _formula(name: str, method: str) -> Callable[..., Any]:
@@ -302,15 +296,6 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
 # --------------------------------------------------------------------------------- methods
 
 
-def number(x: Any) -> Array:
-    """An operand in double precision, in which SciPy computes all distributions."""
-    x = operand(x)
-    kind = type_of(x)
-    if kind.dtype == np.float64 and not kind.weak:
-        return x
-    return cast(x, np.float64)
-
-
 def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
     """The record of a method of a distribution, which may be frozen, or None."""
     if not isinstance(dist, (sps.rv_continuous, sps.rv_discrete)):
@@ -330,6 +315,8 @@ def method(dist: Any, name: str, given: Sequence[Any], keywords: dict[str, Any])
     elif name not in MOMENTS and not given:  # the place by its name
         given = (keywords.pop(next(k for k in keywords if k in "xqk")),)
     found = record_of(dist, name)
+    if dist.name == "poisson_binom" and (made := of_trials(name, given, keywords)) is not None:
+        return made
     if found is None:
         raise UnsupportedCallError(
             located(
