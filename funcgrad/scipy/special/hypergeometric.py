@@ -324,10 +324,27 @@ wright_bessel: Op = special(
     lambda _, a, b, x: wright_bessel(a, b + a, x),
     ranges=[POSITIVE, POSITIVE, POSITIVE],
 )
+
+
+def _log_wright_by(k: int) -> Callable[..., Any]:
+    """Of a small b by the function itself, while it does not overflow."""
+    differences = by_differences(lambda *xs: log_wright_bessel(*xs), k, _mild_above(k))
+    plain = _wright_by(k)
+
+    def slope(y: Any, a: Any, b: Any, x: Any) -> Any:
+        small = less(b, 0.25) & less(y, 600.0)
+        low, high = where(small, b, 0.1), where(small, 0.5, b)
+        place = where(small, x, 1.0)
+        inside = divide(plain(None, a, low, place), wright_bessel(a, low, place))
+        return where(small, inside, differences(y, a, high, x))
+
+    return slope
+
+
 log_wright_bessel: Op = special(
     sp.log_wright_bessel,
-    by_differences(lambda *xs: log_wright_bessel(*xs), 0, _mild_above(0)),
-    by_differences(lambda *xs: log_wright_bessel(*xs), 1, _mild_above(1)),
+    _log_wright_by(0),
+    _log_wright_by(1),
     lambda y, a, b, x: exp(log_wright_bessel(a, b + a, x) - y),
     ranges=[POSITIVE, POSITIVE, POSITIVE],
 )

@@ -42,6 +42,7 @@ from funcgrad.ops.shape import broadcast_to, unbroadcast
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.stats import discrete
+from funcgrad.scipy.stats.averages import average
 from funcgrad.scipy.stats.counts import COUNTS as COUNTED
 from funcgrad.scipy.stats.families import FAMILIES, Family
 from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
@@ -151,6 +152,8 @@ def _moment(name: str, method: str) -> Callable[..., Any] | None:
     row = ROWS[name]
     f = row.var if method == "std" else getattr(row, method)
     if f is None:
+        f = _average(name, "var" if method == "std" else method)
+    if f is None:
         return None
 
     def composed(*rest: Any) -> Any:
@@ -170,6 +173,22 @@ def _moment(name: str, method: str) -> Callable[..., Any] | None:
             return where(_allowed(row, shapes, scale), out, math.nan)
 
     return composed
+
+
+def _average(name: str, method: str) -> Callable[..., Any] | None:
+    """By quantiles, where they have derivatives."""
+    if name in DISCRETE or ROWS[name].cdf is None:
+        return None
+
+    def quantile(which: str) -> Callable[..., Any]:
+        return lambda u, *shapes: bind(
+            record(name, which), tuple(map(number, (u, *shapes, 0.0, 1.0)))
+        )
+
+    def log_density(x: Any, *shapes: Any) -> Any:
+        return _formula(name, "logpdf")(x, *shapes, 0.0, 1.0)
+
+    return average(method, quantile("ppf"), quantile("isf"), log_density)
 
 
 # --------------------------------------------------------------------------------- records
