@@ -135,6 +135,9 @@ def supports(function: Any) -> Support:
     known = _of_scipy(module, name, "programs", "KNOWN")
     if known:
         return _of_record(known)
+    working = _of_scipy(module, name, "as_they_are", "AS_THEY_ARE")
+    if working:
+        return _as_it_is(working)
     stated = _of_scipy(module, name, "reasons", "REASONS")
     if stated or module.split(".")[0] == "scipy":
         return Support(NONE, (), stated or "SciPy's code is not traced")
@@ -143,6 +146,13 @@ def supports(function: Any) -> Support:
     if name in _TRANSPARENT:
         return Support(DIFFERENTIABLE, TRANSFORMS)
     return Support(NONE, (), _REASONS.get(name, "there is no rule for it"))
+
+
+def _as_it_is(full: str) -> Support:
+    """Of a function of SciPy's whose own code computes with traced values."""
+    table = importlib.import_module("funcgrad.scipy.as_they_are")
+    kind = CONSTANT if full in table.CONSTANT else DIFFERENTIABLE
+    return Support(kind, TRANSFORMS[:2] if full in table.BY_VALUES else TRANSFORMS)
 
 
 def _name_in(module: str, function: Any) -> str:

@@ -37,6 +37,7 @@ from funcgrad.scipy.stats.data import (
 )
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.expectile import expectile
+from funcgrad.scipy.stats.most_likely import boxcox_normmax, ppcc_max, yeojohnson_normmax
 from funcgrad.scipy.stats.multivariate import RECORDS
 from funcgrad.scipy.stats.priors import RECORDS as PRIORS
 from funcgrad.scipy.stats.trials import TRIALS
@@ -47,13 +48,16 @@ _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.st
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
 __all__ = [
+    "boxcox_normmax",
     "expectile",
     "hmean",
     "linregress",
     "mode",
     "percentileofscore",
+    "ppcc_max",
     "rankdata",
     "spearmanr",
+    "yeojohnson_normmax",
     *ROWS,
     *_SEVERAL,
     *_PROGRAMS,
