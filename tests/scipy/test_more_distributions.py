@@ -11,7 +11,7 @@ import scipy.stats as st
 
 import funcgrad as fg
 from funcgrad.errors import UnsupportedCallError
-from funcgrad.scipy.stats.distributions import DISCRETE, ROWS
+from funcgrad.scipy.stats.formulas import DISCRETE, ROWS
 from funcgrad.scipy.stats.normal_orthant import _probability
 
 RNG = np.random.default_rng(1)

@@ -8,8 +8,9 @@ from older import older_may_refuse
 
 import funcgrad as fg
 from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
-from funcgrad.scipy.stats.distributions import DISCRETE, ROWS, record
+from funcgrad.scipy.stats.distributions import record
 from funcgrad.scipy.stats.families import FAMILIES
+from funcgrad.scipy.stats.formulas import DISCRETE, ROWS
 from funcgrad.testing import check_grads
 
 LEVELS = np.array([1e-3, 0.2, 0.5, 0.9, 0.999])

@@ -39,12 +39,14 @@ from funcgrad.scipy.special.incomplete import (
     beta_a,
     beta_b,
     beta_density,
+    gamma_a,
+    gamma_density,
+)
+from funcgrad.scipy.special.sampling import (
     chndtr,
     chndtr_density,
     chndtr_df,
     f_slopes,
-    gamma_a,
-    gamma_density,
     steep,
 )
 

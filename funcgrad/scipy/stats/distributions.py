@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,154 +24,33 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
     divide,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
     multiply,
     negative,
-    sqrt,
-    subtract,
-    where,
 )
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.shape import broadcast_to, unbroadcast
-from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.dispatch import scipy_method
-from funcgrad.scipy.stats import discrete
 from funcgrad.scipy.stats.averages import average
-from funcgrad.scipy.stats.counts import COUNTS as COUNTED
-from funcgrad.scipy.stats.families import FAMILIES, Family
-from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
+from funcgrad.scipy.stats.formulas import (
+    DISCRETE,
+    ROWS,
+    at_shapes,
+    formula_of,
+    moment_of,
+    standard,
+)
 from funcgrad.scipy.stats.limits import LIMITS
-from funcgrad.scipy.stats.moments import with_moments
-from funcgrad.scipy.stats.noncentral import NONCENTRAL
 from funcgrad.scipy.stats.operands import COUNT, number
-from funcgrad.scipy.stats.stable import STABLE
-from funcgrad.scipy.stats.studentized import STUDENTIZED
 from funcgrad.scipy.stats.trials import of_trials
-from funcgrad.scipy.stats.urns import URNS
-from funcgrad.scipy.stats.whole_numbers import WHOLE
-from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
-DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED, **URNS}
-_STATED: dict[str, Family] = {
-    **FAMILIES, **NONCENTRAL, **WRITTEN, **LIMITS, **HYPERBOLIC, **WHOLE, **STABLE,
-    **STUDENTIZED, **DISCRETE,
-}  # fmt: skip
-ROWS = {
-    name: with_moments(name, row)
-    for name, row in _STATED.items()
-    if hasattr(sps, name)  # older releases lack some
-}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")
-
-# -------------------------------------------------------------------------------- formulas
-
-
-def _standard(row: Family, name: str) -> Callable[..., Any] | None:
-    """The formula of a method in standard form, without what lies outside the support."""
-    if name in ("pmf", "pdf"):
-        return lambda y, *s: exp(row.logpdf(y, *s))
-    if name in ("logpmf", "logpdf"):
-        return row.logpdf
-    stated: Callable[..., Any] | None = getattr(row, name)
-    if stated is not None or not name.startswith("log"):
-        return stated
-    plain: Callable[..., Any] | None = getattr(row, name[3:])
-    return None if plain is None else lambda y, *s: log(plain(y, *s))
-
-
-def _at(x: Any, shapes: Sequence[Any]) -> Any:
-    return x(*shapes) if callable(x) else x
-
-
-def _allowed(row: Family, shapes: Sequence[Any], scale: Any) -> Any:
-    ok = greater(scale, 0)
-    if row.allowed is not None:
-        return logical_and(ok, row.allowed(*shapes))
-    return functools.reduce(lambda found, s: logical_and(found, greater(s, 0)), shapes, ok)
-
-
-_BEYOND = {  # to the left of the support, to the right of it
-    "pdf": (0.0, 0.0),
-    "logpdf": (-math.inf, -math.inf),
-    "pmf": (0.0, 0.0),
-    "logpmf": (-math.inf, -math.inf),
-    "cdf": (0.0, 1.0),
-    "logcdf": (-math.inf, 0.0),
-    "sf": (1.0, 0.0),
-    "logsf": (0.0, -math.inf),
-}
-
-
-def _formula(name: str, method: str) -> Callable[..., Any]:
-    """A method as a function of a place, the shapes, and the location and scale."""
-    row, counts = ROWS[name], name in DISCRETE
-    f = _standard(row, method)
-    assert f is not None
-
-    def composed(x: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        with np.errstate(all="ignore"):
-            y = divide(subtract(x, loc), scale)
-            if counts:
-                given, y = y, COUNT(y)
-            low, high = (_at(end, shapes) for end in row.support)
-            if row.closed:
-                within = logical_and(greater_equal(y, low), less_equal(y, high))
-            else:
-                within = logical_and(greater(y, low), less(y, high))
-            inside = f(where(within, y, _at(row.inside, shapes)), *shapes)
-            if method == "pdf":
-                inside = divide(inside, scale)
-            elif method == "logpdf":
-                inside = subtract(inside, log(scale))
-            left, right = _BEYOND[method]
-            out = where(within, inside, where(less_equal(y, low), left, right))
-            if method in ("pmf", "logpmf"):
-                out = where(equal(given, y), out, left)
-            good = logical_and(_allowed(row, shapes, scale), equal(y, y))
-            return where(good, out, math.nan)
-
-    return composed
-
-
-def _moment(name: str, method: str) -> Callable[..., Any] | None:
-    """A moment as a function of the shapes, and the location and scale."""
-    row = ROWS[name]
-    f = row.var if method == "std" else getattr(row, method)
-    if f is None:
-        f = _average(name, "var" if method == "std" else method)
-    if f is None:
-        return None
-
-    def composed(*rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        with np.errstate(all="ignore"):
-            found = f(*shapes)
-            if method == "mean":
-                out = add(loc, multiply(scale, found))
-            elif method == "entropy":
-                out = add(found, log(scale) if name not in DISCRETE else 0.0 * scale)
-            elif method == "var":
-                out = multiply(found, multiply(scale, scale))
-            else:
-                out = multiply(sqrt(found), scale)
-            # every operand counts for the shape of the result
-            out = add(out, multiply(0.0, add(loc, scale)))
-            return where(_allowed(row, shapes, scale), out, math.nan)
-
-    return composed
 
 
 def _average(name: str, method: str) -> Callable[..., Any] | None:
@@ -186,7 +64,7 @@ def _average(name: str, method: str) -> Callable[..., Any] | None:
         )
 
     def log_density(x: Any, *shapes: Any) -> Any:
-        return _formula(name, "logpdf")(x, *shapes, 0.0, 1.0)
+        return formula_of(name, "logpdf")(x, *shapes, 0.0, 1.0)
 
     return average(method, quantile("ppf"), quantile("isf"), log_density)
 
@@ -230,10 +108,10 @@ def record(name: str, method: str) -> Valued | Explicit | Constant | None:
     if method in ("ppf", "isf"):
         return _quantile(name, method, full)
     if method in ("mean", "var", "std", "entropy"):
-        composed, places = _moment(name, method), ()
+        composed, places = moment_of(name, method, _average), ()
     else:
-        known = _standard(ROWS[name], method)
-        composed, places = _formula(name, method) if known else None, _places(name)
+        known = standard(ROWS[name], method)
+        composed, places = formula_of(name, method) if known else None, _places(name)
     if composed is None:
         return None
     made: Valued = valued(
@@ -264,7 +142,7 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
     if ROWS[name].cdf is None:
         return None
     tail = "cdf" if method == "ppf" else "sf"
-    integral, density = _formula(name, tail), _formula(name, "pdf")
+    integral, density = formula_of(name, tail), formula_of(name, "pdf")
     way = 1.0 if method == "ppf" else -1.0
 
     def at_place(x: Any, moving: Sequence[int], rest: Sequence[Any]) -> Callable[..., Any]:
@@ -380,7 +258,7 @@ def _freeze(self: Any, *args: Any, **keywords: Any) -> Any:
     made.args, made.kwds, made.dist = args, keywords, type(self)(**self._updated_ctor_param())
     shapes, *_ = made.dist._parse_args(*args, **keywords)
     shapes = tuple(map(number, shapes))
-    made.a, made.b = (_at(end, shapes) for end in ROWS[self.name].support)
+    made.a, made.b = (at_shapes(end, shapes) for end in ROWS[self.name].support)
     return made
 
 

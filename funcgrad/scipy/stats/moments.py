@@ -15,7 +15,7 @@ import scipy.stats as sps
 from funcgrad.ops.arithmetic import divide, greater, square, where
 from funcgrad.ops.transcendental import sin
 from funcgrad.scipy.special.gamma_functions import beta, gamma
-from funcgrad.scipy.stats.families import Family
+from funcgrad.scipy.stats.family import Family
 from funcgrad.scipy.stats.written import _Programs
 
 __all__ = ["with_moments"]

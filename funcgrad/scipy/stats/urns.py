@@ -19,7 +19,7 @@ from funcgrad.ops.transcendental import exp, expm1, log
 from funcgrad.scipy.special.differences import along
 from funcgrad.scipy.special.gamma_functions import gammaln
 from funcgrad.scipy.stats.discrete import _hypergeom_high, _hypergeom_low, _summed
-from funcgrad.scipy.stats.families import Family
+from funcgrad.scipy.stats.family import Family
 
 __all__ = ["URNS"]
 
