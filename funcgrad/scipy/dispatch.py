@@ -70,9 +70,9 @@ METHODS: dict[str, dict[str, str]] = {
     "scipy.special": {"legendre_p": "__call__"},
     "scipy.stats": {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf fit",
-        "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
+        "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf rvs expect",
         "levy_stable": "pdf cdf",
-        "norm": "mean var std median entropy moment stats freeze",
+        "norm": "mean var std median entropy moment stats freeze rvs support",
         "gaussian_kde": (
             "__init__ evaluate __call__ pdf logpdf set_bandwidth _compute_covariance "
             "scotts_factor silverman_factor integrate_gaussian integrate_box_1d integrate_kde "

@@ -188,3 +188,39 @@ def test_moments_that_are_infinite_have_no_derivative(name):
     shapes = (1.5, 0.9)[: len(ROWS[name].shapes)]
     with np.errstate(all="ignore"):
         assert np.isnan(fg.grad(lambda c: getattr(st, name).var(c, *shapes[1:]))(shapes[0]))
+
+
+# ------------------------------------------------------------- places, and what is refused by name
+
+
+@pytest.mark.parametrize("name", ["dgamma", "dweibull"])
+def test_a_quantile_moves_with_the_location_where_the_density_is_zero(name):
+    """The implicit derivative is 0/0 at the median, where these have no density."""
+    dist, shapes = getattr(st, name), ROWS[name].shapes
+    assert fg.grad(lambda m: dist.median(*shapes, loc=m))(0.7) == 1.0
+    assert fg.jvp(lambda m: dist.ppf(0.5, *shapes, loc=m), (0.7,), (1.0,))[1] == 1.0
+    assert fg.grad(lambda s: dist.ppf(0.5, *shapes, scale=s))(1.5) == 0.0
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda a: st.gamma.rvs(a, size=3), r"gamma\.rvs .* call scipy\.stats\.gamma\.ppf\(u"),
+        (lambda a: st.gamma(a).rvs(), r"gamma\.rvs .* call scipy\.stats\.gamma\.ppf\(u"),
+        (lambda a: st.poisson.rvs(a), r"a drawn count has no derivative; .*poisson\.logpmf"),
+        (
+            lambda a: st.dlaplace.expect(lambda k: k, args=(a,)),
+            r"times scipy\.stats\.dlaplace\.pmf",
+        ),
+        (lambda a: st.kappa4.support(a, 0.3)[0], r"kappa4\.support cannot"),
+        (lambda a: st.poisson_binom.ppf(0.4, a * np.ones(3) / 9), r"poisson_binom\.ppf has no"),
+    ],
+)
+def test_what_cannot_be_traced_says_what_to_take(call, text):
+    with pytest.raises(UnsupportedCallError, match=text):
+        fg.grad(lambda a: fg.numpy.sum(call(a)))(2.5)
+
+
+def test_draws_of_a_location_and_scale_go_on_as_they_are():
+    draw = lambda m: st.norm.rvs(m, 2.0, size=3, random_state=0).sum()
+    assert fg.value_and_grad(draw)(0.5) == (draw(0.5), 3.0)

@@ -20,12 +20,13 @@ from funcgrad.core.forms.shared import align
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
     divide,
     multiply,
     negative,
+    subtract,
 )
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.shape import broadcast_to, unbroadcast
@@ -154,28 +155,47 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
 
         return f
 
+    def along_axis(x: Any, rest: Sequence[Any]) -> Any:
+        """The slope by the scale; that by the location is 1, also where the density is 0."""
+        *_, loc, scale = rest
+        return divide(subtract(x, loc), scale)
+
     def pull(g: Any, x: Any, q: Any, *rest: Any, needs: Sequence[bool]) -> list[Any]:
-        moving = [i for i, need in enumerate(needs[1:]) if need]
-        with np.errstate(all="ignore"):
-            part = divide(g, multiply(way, density(x, *rest)))
+        shapes = len(rest) - 2
+        moving = [i for i, need in enumerate(needs[1 : 1 + shapes]) if need]
         found: list[Any] = [None] * len(needs)
+        with np.errstate(all="ignore"):
+            part = divide(g, multiply(way, density(x, *rest))) if needs[0] or moving else None
         if needs[0]:
             found[0] = unbroadcast(part, type_of(q))
         if moving:
             _, back = vjp(at_place(x, moving, rest), *(rest[i] for i in moving))
             for i, c in zip(moving, back(negative(part)), strict=True):
                 found[i + 1] = c
+        if needs[-2]:
+            found[-2] = unbroadcast(broadcast_to(g, type_of(x).shape), type_of(rest[-2]))
+        if needs[-1]:
+            found[-1] = unbroadcast(multiply(g, along_axis(x, rest)), type_of(rest[-1]))
         return found
 
     def push(x: Any, xs: Sequence[Any], ts: Sequence[Any]) -> Any:
-        rest, moving = xs[1:], [i for i, t in enumerate(ts[1:]) if t is not None]
+        rest, shapes = xs[1:], len(xs) - 3
+        moving = [i for i, t in enumerate(ts[1 : 1 + shapes]) if t is not None]
         total = None if ts[0] is None else broadcast_to(ts[0], type_of(x).shape)
         if moving:
             given = tuple(rest[i] for i in moving), tuple(ts[i + 1] for i in moving)
             moved = negative(jvp(at_place(x, moving, rest), *given)[1])
             total = moved if total is None else add(total, moved)
-        with np.errstate(all="ignore"):
-            return divide(total, multiply(way, density(x, *rest)))
+        if total is not None:
+            with np.errstate(all="ignore"):
+                total = divide(total, multiply(way, density(x, *rest)))
+        if ts[-2] is not None:
+            shifted = broadcast_to(ts[-2], type_of(x).shape)
+            total = shifted if total is None else add(total, shifted)
+        if ts[-1] is not None:
+            scaled = multiply(along_axis(x, rest), ts[-1])
+            total = scaled if total is None else add(total, scaled)
+        return total
 
     found: Explicit = explicit(
         full,
@@ -283,3 +303,36 @@ for _name in _INSTEAD:
     if _name != "fit":
         _refuse(sps.norm, _name)
 _refuse(sps.rv_continuous, "fit")
+
+_RATHER = {
+    "rvs": "draw u = rng.uniform(size=n) and call {0}.ppf(u, ...), or take funcgrad.random",
+    "count": "a drawn count has no derivative; take that of {0}.logpmf, the score",
+    "expect": "sum or integrate the function times {0}.{1} over a fixed range",
+    "support": "it is where {0}.{1} is not 0",
+}
+"""What to call in place of a method whose own code computes for some distributions alone."""
+
+
+def _attempt(holder: Any, name: str) -> None:
+    own = inspect.getattr_static(holder, name).__wrapped__
+
+    @scipy_method(holder, name)
+    def define(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return own(self, *args, **kwargs)
+        except TracerConversionError as error:
+            full, counts = f"scipy.stats.{self.name}", isinstance(self, sps.rv_discrete)
+            rather = _RATHER["count" if counts and name == "rvs" else name]
+            rather = rather.format(full, "pmf" if counts else "pdf")
+            raise UnsupportedCallError(
+                located(f"{full}.{name} cannot compute with traced shapes; {rather}")
+            ) from error
+
+
+for _holder, _name in (
+    (sps.rv_continuous.__mro__[1], "rvs"),
+    (sps.rv_discrete, "rvs"),
+    (sps.rv_discrete, "expect"),
+    (sps.rv_continuous.__mro__[1], "support"),
+):
+    _attempt(_holder, _name)
