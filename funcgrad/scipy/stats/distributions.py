@@ -42,7 +42,7 @@ from funcgrad.scipy.stats.formulas import (
 )
 from funcgrad.scipy.stats.limits import LIMITS
 from funcgrad.scipy.stats.operands import COUNT, number
-from funcgrad.scipy.stats.trials import of_trials
+from funcgrad.scipy.stats.trials import TRIALS, of_trials
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
@@ -60,9 +60,12 @@ def _average(name: str, method: str) -> Callable[..., Any] | None:
         return None
 
     def quantile(which: str) -> Callable[..., Any]:
-        return lambda u, *shapes: bind(
-            record(name, which), tuple(map(number, (u, *shapes, 0.0, 1.0)))
-        )
+        def of_shares(u: Any, *shapes: Any) -> Any:
+            found = record(name, which)
+            assert found is not None
+            return bind(found, tuple(map(number, (u, *shapes, 0.0, 1.0))))
+
+        return of_shares
 
     def log_density(x: Any, *shapes: Any) -> Any:
         return formula_of(name, "logpdf")(x, *shapes, 0.0, 1.0)
@@ -220,6 +223,8 @@ def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
     row = str(dist.name)
     if type(getattr(sps, row, None)) is not type(dist):  # another with that name
         return None
+    if row == "poisson_binom":
+        return TRIALS.get(name)
     name = "ppf" if name == "median" else name
     known = row in ROWS and name in {*CONTINUOUS, *COUNTS, *MOMENTS}
     return record(row, name) if known else None

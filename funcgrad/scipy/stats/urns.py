@@ -7,15 +7,16 @@ of the integrand has one maximum; nodes go out from it as sinh, over the width t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.tracer import bind
-from funcgrad.ops.arithmetic import divide, equal, maximum, minimum, sqrt, where
+from funcgrad.ops.arithmetic import divide, equal, less, maximum, minimum, sqrt, where
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import exp, expm1, log
+from funcgrad.ops.transcendental import exp, expm1, log, log1p
 from funcgrad.scipy.special.differences import along
 from funcgrad.scipy.special.gamma_functions import gammaln
 from funcgrad.scipy.stats.discrete import _hypergeom_high, _hypergeom_low, _summed
@@ -84,11 +85,29 @@ def _last(k: Any, m: Any, n: Any, draws: Any, _: Any) -> Any:
     return _hypergeom_high(m, n, draws) + 0.0 * k
 
 
+_below = _summed(_logpmf, _first, lambda k, *_: k)
+_above = _summed(_logpmf, lambda k, *_: k + 1.0, _last)
+
+
+def _log(sum_: Any, rest: Any) -> Callable[..., Any]:
+    """The logarithm of a sum, by the rest where the sum is nearly 1."""
+
+    def formula(k: Any, *shapes: Any) -> Any:
+        found, others = sum_(k, *shapes), rest(k, *shapes)
+        small = less(found, 0.5)
+        near = log1p(-where(small, 0.5, others))
+        return where(small, log(where(small, found, 0.5)), near)
+
+    return formula
+
+
 URNS: dict[str, Family] = {
     "nchypergeom_wallenius": Family(
         _logpmf,
-        cdf=_summed(_logpmf, _first, lambda k, *_: k),
-        sf=_summed(_logpmf, lambda k, *_: k + 1.0, _last),
+        cdf=_below,
+        sf=_above,
+        logcdf=_log(_below, _above),
+        logsf=_log(_above, _below),
         support=(
             lambda m, n, draws, _: _hypergeom_low(m, n, draws),
             lambda m, n, draws, _: _hypergeom_high(m, n, draws),
