@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -25,11 +26,11 @@ from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
-from funcgrad.graph.straight import INFIX, Straight
+from funcgrad.graph.straight import INFIX, Straight, straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.ops.sums import SUM
-from funcgrad.transforms.node import Node, TapeTracer, seq
+from funcgrad.transforms.node import Node, TapeTracer, leaf_node, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
 
@@ -85,10 +86,11 @@ OF_ONE_KIND = """
 
 PULL = """
         {lines}
-        cts[{parent}] = cts[{parent}] + c if {parent} in cts else c
+        cts[{parent}] = cts[{parent}] + {made} if {parent} in cts else {made}
 """
 
 
+_WORD = re.compile(r"\w+")
 PATIENCE = 64  # uses of an operation that together take as long as writing it out
 
 
@@ -139,12 +141,13 @@ def _write(prim: Any, mask: int) -> Record:
     kept = [name for name, flag in zip(names, flags, strict=True) if flag]
     traced = [bool(mask & 1), bool(mask & 2)]
     nodes = {n: t for n, t, is_ in zip("pq", "xy", traced, strict=True) if is_}
-    given = [f"{n} = self.{n}" for n in nodes]
-    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = [f"self.{n}" if n in nodes else "None" for n in "pq"[: prim.ufunc.nin]]
     symbol = INFIX.get(prim.impl)
     pull, scope = quick_pull(prim, mask)
+    asked = {*_WORD.findall(pull)}
+    given = [f"{n} = self.{n}" for n in nodes if n in asked]
+    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names if n in asked]
     text = TEMPLATE.format(
         pull=pull or "        ...",
         traced="x" if traced[0] else "y",
@@ -159,7 +162,7 @@ def _write(prim: Any, mask: int) -> Record:
         slots=(*nodes, *kept),
         parents=f"({', '.join(parents)},)",
         saved=f"({', '.join(f'self.{n}' if n in kept else 'None' for n in names)},)",
-        given="; ".join(given),
+        given="; ".join(given) or "...",
         keep="; ".join(
             [f"node.{n} = {t}.node" for n, t in nodes.items()] + [f"node.{n} = {n}" for n in kept]
         ),
@@ -186,13 +189,13 @@ def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
         if mask >> i & 1 and (callable(d) or d != 0):
             called = not prim.is_ours or (prim.by_number and mask != 3)
             graph = _product(prim, i) if callable(d) and not called else None
-            lines = [_called(straight, d, prim.ufunc.nin)]
+            lines, made = [_called(straight, d, prim.ufunc.nin)], "c"
             if graph is not None:
                 straight.names |= zip(graph.inputs, ["g", "out", "a", "b"], strict=False)
                 straight.numbers = {v for k, v in enumerate(graph.inputs[2:]) if not mask >> k & 1}
                 lines = straight.lines(graph, quick=True)
-                lines.append(f"c = {straight.atom(graph.outputs[0])}")
-            text += PULL.format(lines="\n        ".join(lines), parent="pq"[i])
+                made = straight.atom(graph.outputs[0])
+            text += PULL.format(lines="\n        ".join(lines), parent="pq"[i], made=made)
     return text, straight.scope
 
 
@@ -262,11 +265,14 @@ def _swapped(prim: Any, general: Any) -> Any:
 
 
 class SumNode(Node):
-    """The sum of all elements, with which most functions end."""
+    """The sum of all elements, with which most functions end. Its quick rule is printed from the
+    graph of the record's, once for each shape.
+    """
 
-    __slots__ = ("avals", "p", "params")
+    __slots__ = ("avals", "p", "params", "rule")
     prim, saved = SUM, (None, None)
     p: Node
+    rule: Callable[[Any], tuple[Any]]
 
     @property
     def parents(self) -> tuple[Node]:  # type: ignore[override]
@@ -274,8 +280,7 @@ class SumNode(Node):
 
     def pull_quick(self, cts: Any, g: Any) -> None:
         p = self.p
-        c = np.empty(self.avals[0].shape)
-        c.fill(g)
+        (c,) = self.rule(g)
         cts[p] = cts[p] + c if p in cts else c
 
 
@@ -284,11 +289,11 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
     trace: Any = x.owner
     if trace.closed:
         raise trace.leaked()
-    aval, params = _summed(x.value.shape)
+    avals, params, rule = _summed(x.value.shape)
     node = SumNode()
     t = TapeTracer()
     t.value = SUM.impl(x.value, **params)
-    node.p, node.avals, node.params = x.node, aval, params
+    node.p, node.avals, node.params, node.rule = x.node, avals, params, rule
     node.seq = serial = next(seq)
     trace.nodes.append(node)
     if serial > trace.limit:
@@ -298,10 +303,14 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
 
 
 @functools.lru_cache(256)
-def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params]:
-    """The type of an array, and how all of it is summed."""
-    axes = tuple(range(len(shape)))
-    return (ArrayType(shape, FLOAT64),), {"axes": axes, "keepdims": False, "dtype": None}
+def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params, Any]:
+    """The type of an array, how all of it is summed, and the rule of that as a function."""
+    node = SumNode()
+    node.params = {"axes": tuple(range(len(shape))), "keepdims": False, "dtype": None}
+    node.avals = (ArrayType(shape, FLOAT64),)
+    node.p = leaf_node(node.avals[0])
+    graph, _ = stage(lambda g: SUM.vjp(node, g), [ArrayType((), FLOAT64)])
+    return node.avals, node.params, straight(graph)
 
 
 def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
