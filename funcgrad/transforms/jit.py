@@ -9,11 +9,7 @@ from funcgrad.errors import located
 from funcgrad.transforms.arguments import positions
 from funcgrad.transforms.jitted import Jitted
 from funcgrad.transforms.signatures import Compiled, Compiler, P, R
-from funcgrad.transforms.static import (
-    Donated,
-    Static,
-)
-
+from funcgrad.transforms.static import Donated, Static
 
 __all__ = ["jit"]
 
