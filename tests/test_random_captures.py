@@ -2,8 +2,9 @@
 
 A function takes numbers from places drawn at random (closures, globals, defaults, attributes, slots
 class attributes, containers and their order, arrays and their layout, partial applications, nested
-functions, special methods, memory files, names given to libraries), by ways drawn at random. After every change it is compared with the plain function, and
-nothing in these programs is out of sight, so no `CaptureWarning` may come.
+functions, special methods, files in memory, names given to libraries), by ways drawn at random.
+After every change it is compared with the plain function, and nothing in these programs is out of
+sight, so no `CaptureWarning` may come.
 """
 
 from __future__ import annotations
