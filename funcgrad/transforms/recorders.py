@@ -20,17 +20,17 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UNARY
-from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import EMPTY, ArrayOperand
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
-from funcgrad.graph.straight import INFIX, Straight, straight
+from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.ops.sums import SUM
-from funcgrad.transforms.node import Node, TapeTracer, leaf_node, seq
+from funcgrad.transforms.node import Node, OpNode, TapeTracer, leaf_node, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
 
@@ -86,7 +86,7 @@ OF_ONE_KIND = """
 
 PULL = """
         {lines}
-        cts[{parent}] = cts[{parent}] + {made} if {parent} in cts else {made}
+        cts[{parent}] = cts[{parent}] + c if {parent} in cts else c
 """
 
 
@@ -189,13 +189,13 @@ def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
         if mask >> i & 1 and (callable(d) or d != 0):
             called = not prim.is_ours or (prim.by_number and mask != 3)
             graph = _product(prim, i) if callable(d) and not called else None
-            lines, made = [_called(straight, d, prim.ufunc.nin)], "c"
+            lines = [_called(straight, d, prim.ufunc.nin)]
             if graph is not None:
                 straight.names |= zip(graph.inputs, ["g", "out", "a", "b"], strict=False)
                 straight.numbers = {v for k, v in enumerate(graph.inputs[2:]) if not mask >> k & 1}
                 lines = straight.lines(graph, quick=True)
-                made = straight.atom(graph.outputs[0])
-            text += PULL.format(lines="\n        ".join(lines), parent="pq"[i], made=made)
+                lines.append(f"c = {straight.atom(graph.outputs[0])}")
+            text += PULL.format(lines="\n        ".join(lines), parent="pq"[i])
     return text, straight.scope
 
 
@@ -265,23 +265,25 @@ def _swapped(prim: Any, general: Any) -> Any:
 
 
 class SumNode(Node):
-    """The sum of all elements, with which most functions end. Its quick rule is printed from the
-    graph of the record's, once for each shape.
-    """
+    """The sum of all elements, with which most functions end."""
 
-    __slots__ = ("avals", "p", "params", "rule")
+    __slots__ = ("p",)
     prim, saved = SUM, (None, None)
     p: Node
-    rule: Callable[[Any], tuple[Any]]
 
     @property
     def parents(self) -> tuple[Node]:  # type: ignore[override]
         return (self.p,)
 
-    def pull_quick(self, cts: Any, g: Any) -> None:
+
+SUM_OF_A_SHAPE = """
+class SumOfShape(SumNode):
+    __slots__ = ()
+    avals, params = avals, params
+    def pull_quick(self, cts, g):
         p = self.p
-        (c,) = self.rule(g)
-        cts[p] = cts[p] + c if p in cts else c
+{pull}
+"""
 
 
 def _whole_sum(x: TapeTracer) -> TapeTracer:
@@ -289,11 +291,10 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
     trace: Any = x.owner
     if trace.closed:
         raise trace.leaked()
-    avals, params, rule = _summed(x.value.shape)
-    node = SumNode()
+    node = _summed(x.value.shape)()
     t = TapeTracer()
-    t.value = SUM.impl(x.value, **params)
-    node.p, node.avals, node.params, node.rule = x.node, avals, params, rule
+    t.value = SUM.impl(x.value, **node.params)
+    node.p = x.node
     node.seq = serial = next(seq)
     trace.nodes.append(node)
     if serial > trace.limit:
@@ -303,14 +304,21 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
 
 
 @functools.lru_cache(256)
-def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params, Any]:
-    """The type of an array, how all of it is summed, and the rule of that as a function."""
-    node = SumNode()
-    node.params = {"axes": tuple(range(len(shape))), "keepdims": False, "dtype": None}
-    node.avals = (ArrayType(shape, FLOAT64),)
-    node.p = leaf_node(node.avals[0])
-    graph, _ = stage(lambda g: SUM.vjp(node, g), [ArrayType((), FLOAT64)])
-    return node.avals, node.params, straight(graph)
+def _summed(shape: tuple[int, ...]) -> type[SumNode]:
+    """The nodes of sums of all elements; their quick rule is printed from that of the record."""
+    rule, avals = OpNode(), (ArrayType(shape, FLOAT64),)
+    params = {"axes": tuple(range(len(shape))), "keepdims": False, "dtype": None}
+    rule.prim, rule.params, rule.avals, rule.saved = SUM, params, avals, SumNode.saved
+    rule.parents = (leaf_node(avals[0]),)
+    graph, _ = stage(lambda g: SUM.vjp(rule, g), [ArrayType((), FLOAT64)])
+    scope: dict[str, Any] = {"SumNode": SumNode, "avals": avals, "params": params}
+    straight = Straight("k", scope)
+    straight.names[graph.inputs[0]] = "g"
+    lines = [*straight.lines(graph), f"c = {straight.atom(graph.outputs[0])}"]
+    pull = PULL.format(lines="\n        ".join(lines), parent="p")
+    exec(compile(SUM_OF_A_SHAPE.format(pull=pull), "<funcgrad sum>", "exec"), scope)
+    made: type[SumNode] = scope["SumOfShape"]
+    return made
 
 
 def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
