@@ -152,7 +152,7 @@ def _visit_variable(
     if line:  # a global: built in, or made later
         walk.used(f, "builtins", name, line)
         held = f.__builtins__.get(name, ABSENT)
-        if package(held) not in LIBRARIES:  # by the program
+        if not walk.library(package(held)):  # by the program
             _visit_variable(walk, f, name, held, Item(f.__builtins__, name, held))
     elif name in f.__code__.co_freevars:
         walk.empty_cell(f, name)

@@ -157,7 +157,8 @@ class Quick:
         if key is None or not captures.guarded or captures.traced:
             return
         if key in self.entries and self.changes_often(key, run, captures):
-            keep_whole(run)
+            if captured:
+                keep_whole(run)
             return
         if len(self.entries) >= LIMIT:
             self.entries.clear()
