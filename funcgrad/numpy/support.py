@@ -124,11 +124,12 @@ def supports(function: Any) -> Support:
     >>> print(fg.supports(np.save))
     no derivative: it writes files or text
     """
-    found = _stated(function)
-    if found is not None:
-        return found
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", None) or _name_in(module, function)
+    found = _stated(function)
+    if found is not None:
+        refused = module.startswith("scipy.") and _of_scipy(module, name, "reasons", "REFUSED")
+        return Support(NONE, (), refused) if refused else found
     ours = FUNCTIONS.values()
     if any(function is f for f in ours):
         return _of_record(function.record)
@@ -197,11 +198,15 @@ def _stated(function: Any) -> Support | None:
     return _of_record(getattr(found, "record", Record()))
 
 
-def _of_distribution(owner: Any, name: str) -> Support | None:
+def _of_distribution(owner: Any, name: str) -> Support:
     """A method of a distribution of SciPy's, which may be frozen."""
     table = importlib.import_module("funcgrad.scipy.stats.distributions")
     found = table.record_of(owner, name)
-    return None if found is None else _of_primitive(found)
+    if found is not None:
+        return _of_primitive(found)
+    if name in ("interval", "support", "expect"):  # SciPy's own programs over the others
+        return Support(DIFFERENTIABLE, TRANSFORMS[:2])
+    return Support(NONE, (), "there is no formula of it for this distribution")
 
 
 def _load(module: str) -> None:
