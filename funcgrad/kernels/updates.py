@@ -16,7 +16,7 @@ from funcgrad.kernels import updates_in_numpy_generated as in_numpy
 from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.native import Code
 
-__all__ = ["Move", "carry_out", "code_for"]
+__all__ = ["Move", "carry_out", "code_for", "owner_of"]
 
 ndarray = np.ndarray
 Arrays = tuple[Any, ...]
@@ -111,12 +111,15 @@ def _by_kernel(
 
 
 def _whole(arrays: Arrays) -> Arrays | None:
-    """The arrays without gaps in the order of the parameter's memory; None if they are not so."""
-    x = arrays[0]
+    """The arrays without gaps in the order of the parameter's memory; None if they are not so, or
+    if the gradient is the parameter's own memory, and changes while the step is taken.
+    """
+    x, g = arrays[:2]
     shape, dtype = x.shape, x.dtype
     order = C_ORDER if x.flags.num & C_ORDER else F_ORDER
     needed = order | WRITEABLE
-    g = arrays[1]
+    if owner_of(g) is owner_of(x) and np.may_share_memory(g, x):
+        return None
     for y in arrays:
         if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
             return None
@@ -125,6 +128,11 @@ def _whole(arrays: Arrays) -> Arrays | None:
     if g.flags.num & (order | READABLE) == order | READABLE:
         return arrays
     return (x, np.array(g, order="C" if order == C_ORDER else "F"), *arrays[2:])
+
+
+def owner_of(x: ndarray[Any, Any]) -> Any:
+    """What has the memory that an array shows."""
+    return x if x.base is None else x.base
 
 
 def _run(

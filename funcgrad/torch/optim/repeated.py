@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.kernels import updates
 from funcgrad.kernels.many import Table
+from funcgrad.kernels.updates import owner_of
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
@@ -97,7 +98,7 @@ class Repeated:
             if t.value is not array or type(found) is not RootTracer or found.kind is not kind:
                 return False
             g = found.value
-            if g.flags.num & FIT != FIT:
+            if g.flags.num & FIT != FIT or owner_of(g) is owner_of(array):
                 return False
             state = states.get(p, NOTHING) if kept else NOTHING
             for name, known in kept:
