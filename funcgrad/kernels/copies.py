@@ -26,7 +26,17 @@ from funcgrad.kernels import load
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 
-__all__ = ["backwards", "copy_of", "copy_to", "filled", "joined", "total_of", "zeros"]
+__all__ = [
+    "backwards",
+    "copy_of",
+    "copy_to",
+    "filled",
+    "joined",
+    "of_blocks",
+    "product_of",
+    "total_of",
+    "zeros",
+]
 
 ndarray = np.ndarray
 CHUNK = 1 << 15  # elements
@@ -122,14 +132,26 @@ def total_of(x: ndarray[Any, Any]) -> np.float64 | None:
 
     Blocks of 4096 elements are added up in the array's precision, and these sums in double.
     """
+    parts = of_blocks(x, "add")
+    return None if parts is None else np.add.reduce(parts, dtype=np.float64)
+
+
+def product_of(x: ndarray[Any, Any]) -> np.float64 | None:
+    """As `total_of`, the product of all elements."""
+    parts = of_blocks(x, "mul")
+    return None if parts is None else np.multiply.reduce(parts, dtype=np.float64)
+
+
+def of_blocks(x: ndarray[Any, Any], what: str) -> ndarray[Any, Any] | None:
+    """What the elements of each block give."""
     if x.size < FEWEST or x.dtype not in FLOATS or not (config.kernels and x.flags.aligned):
         return None
-    code = _code(x.dtype.char, "add")
+    code = _code(x.dtype.char, what)
     if code is None:
         return None
     parts = np.empty(-(-x.size // BLOCK), x.dtype)
     _run(code, x, parts, x.size, BLOCK)
-    return np.add.reduce(parts, dtype=np.float64)  # type: ignore[no-any-return]
+    return parts
 
 
 def _run(code: Code, x: ndarray[Any, Any], out: ndarray[Any, Any], size: int, grain: int) -> None:
@@ -156,7 +178,7 @@ def _code(char: str, what: str) -> Code | None:
 
 def _text(dtype: str, what: str) -> str:
     """The module: `y` is a "copy", also one that runs "backwards", one element that is to "repeat",
-    or the sums of chunks, "add".
+    or the sums of chunks, "add", or their products, "mul".
     """
     from funcgrad.compile.loops import Address, Buffer, Carry, Combine, For, Kernel, Load, Store
     from funcgrad.kernels.nests import integer, printed  # they are needed once for each
@@ -172,9 +194,9 @@ def _text(dtype: str, what: str) -> str:
         before = [Load("v", dtype, Address("x", ()))]
     else:
         each.body.append(Load("v", dtype, Address("x", where)))
-    if what == "add":
+    if what in ("add", "mul"):
         each.body.append(Combine("total", "v"))
-        each.carries.append(Carry("total", dtype, "add"))
+        each.carries.append(Carry("total", dtype, what))
         after = [Store(Address("y", (("chunk", 1),)), "total", dtype)]
     else:
         each.body.append(Store(Address("y", where), "v", dtype))

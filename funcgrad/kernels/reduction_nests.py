@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad.compile.loops import Carry, Combine, Const, For, Kernel, Let
 from funcgrad.kernels.nests import Nest, chunks, integer, printed
-from funcgrad.kernels.rows import BLOCK, INTEGERS, TILE
+from funcgrad.kernels.rows import BLOCK, INTEGERS, QUOTIENTS, TILE
 
 __all__ = ["REDUCTIONS", "text_of"]
 
@@ -127,6 +127,7 @@ REDUCTIONS = {
         lambda x: x,
         lambda s, count: s / count,
     ),
+    "quotient": Reduction(lambda g, y, x: g * (y / x)),  # of a product that is normal
     "norm": Reduction(  # the Euclidean one: 0 at 0
         lambda g, y, x: y.equals(0.0).chosen(0.0, g) * (x / y.equals(0.0).chosen(1.0, y)),
     ),
@@ -142,6 +143,8 @@ def names_of(function: Callable[..., Any] | None) -> tuple[str, ...]:
 def text_of(name: str, loop: str, dtype: str) -> str:
     """The module of the backward pass of `name`, in a loop "along" or "beside"."""
     n = Groups(dtype)
+    if loop.endswith(QUOTIENTS):
+        name, loop = "quotient", loop.removesuffix(QUOTIENTS)
     if name == "prod":
         kernel = products_along(n) if loop == "along" else products_beside(n)
     else:

@@ -23,13 +23,14 @@ from funcgrad.core.types import Array
 from funcgrad.errors import CompilerError
 from funcgrad.kernels import load, threads
 from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
+from funcgrad.kernels.copies import of_blocks, zeros
 from funcgrad.kernels.layout import Layout, layout_of
 from funcgrad.kernels.native import Code
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.softmax import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 
-__all__ = ["BLOCK", "INTEGERS", "KERNELS", "TILE", "serve"]
+__all__ = ["BLOCK", "INTEGERS", "KERNELS", "QUOTIENTS", "TILE", "serve"]
 
 ndarray = np.ndarray
 KERNELS: dict[Primitive, str] = {
@@ -48,6 +49,7 @@ BLOCK = 1024  # elements of a partial sum
 TILE = 256  # groups that are read side by side
 NEST: tuple[str, tuple[Any, ...]] = ("nest", ())
 PIECE = 1 << 14  # elements of groups that a thread takes at a time
+QUOTIENTS = "_by_quotients"  # a product by each of its factors
 INTEGERS = ("grain", "groups", "parts", "across", "length", "blocks", "tiles")
 
 
@@ -55,8 +57,16 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     aval = node.avals[0]
     if config.kernels and aval.size >= FEWEST and aval.dtype in FLOATS and _plain(node, g):
+        name = KERNELS[node.prim]
+        if name == "prod" and _vanishes(*node.saved) and np.isfinite(g):
+            return [
+                None if p is None else zeros(aval.shape, aval.dtype) for p in node.parents
+            ], True
         work = _prepared(node, g)
-        code = _code(KERNELS[node.prim], work.loop, aval.dtype)
+        loop = work.loop
+        if name == "prod" and _is_normal(node.saved[0]):
+            loop += QUOTIENTS
+        code = _code(name, loop, aval.dtype)
         if code is not None:
             _run(code, work)
             return [work.out if p is not None else None for p in node.parents], True
@@ -78,6 +88,24 @@ def _plain(node: Any, g: Any) -> bool:
         if x is not None and (not isinstance(x, (ndarray, np.floating)) or x.dtype != dtype):
             return False
     return len(node.saved) == 2
+
+
+def _is_normal(y: Any) -> bool:
+    """Whether products, where they are saved, have lost no digits: then others are quotients."""
+    if y is None:
+        return False
+    size, limits = np.abs(y), np.finfo(y.dtype)
+    return bool(((size >= limits.tiny) & (size <= limits.max)).all())
+
+
+def _vanishes(y: Any, x: Any) -> bool:
+    """Whether without any one of the factors, none above 1, a product underflows as well."""
+    if y is None or np.ndim(y) or y != 0 or not x.flags.c_contiguous:
+        return False
+    parts = of_blocks(x, "mul")
+    if parts is None or np.count_nonzero(parts == 0) < 2:
+        return False
+    return bool(x.max() <= 1 and x.min() >= -1)
 
 
 class Work(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, bind
 from funcgrad.core.types import Array
+from funcgrad.kernels.copies import product_of
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import constant, nonlinear_reductions, sums
 from funcgrad.ops.samples import unary
@@ -52,7 +53,18 @@ def _factors(
     return None, a.where(a.logical_or(zeros, a.isfinite(y)), others, quotient)
 
 
-PRODUCT = restated_reduction(nonlinear_reductions.PROD, np.prod, _factors, np.isfinite)
+def _product_of(x: Any, *, axes: Any, keepdims: bool, dtype: Any, initial: Any) -> Any:
+    """The product, of all elements in blocks that threads share."""
+    whole = type(x) is np.ndarray and len(axes) == x.ndim and x.flags.c_contiguous
+    found = product_of(x) if whole else None
+    if found is None:
+        core = nonlinear_reductions.PROD
+        return core.impl(x, axes=axes, keepdims=keepdims, dtype=dtype, initial=initial)
+    made = x.dtype.type(found)
+    return np.full((1,) * x.ndim, made) if keepdims else made
+
+
+PRODUCT = restated_reduction(nonlinear_reductions.PROD, np.prod, _factors, np.isfinite, _product_of)
 
 
 def _product(x: Array, axis: Any, keepdims: bool) -> Array:
