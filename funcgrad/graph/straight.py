@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Elementwise
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import promote
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops import records
@@ -30,6 +31,7 @@ class Straight:
     def __init__(self, prefix: str, scope: dict[str, Any]) -> None:
         self.prefix, self.scope, self.count = prefix, scope, 0
         self.names: dict[Var, str] = {}
+        self.origins: dict[str, tuple[Primitive, str]] = {}  # names of attributes of operations
         self.numbers: set[Var] = set()  # inputs that may be Python's numbers
 
     def constant(self, value: Any) -> str:
@@ -40,6 +42,12 @@ class Straight:
         self.count += 1
         name = f"{self.prefix}{self.count}"
         self.scope[name] = value
+        return name
+
+    def attribute(self, prim: Primitive, attribute: str) -> str:
+        """The name of an attribute of an operation."""
+        name = self.constant(getattr(prim, attribute))
+        self.origins[name] = prim, attribute
         return name
 
     def lines(self, graph: Graph, quick: bool = False) -> list[str]:
@@ -76,16 +84,16 @@ class Straight:
         args = [self.atom(a) for a in e.inputs]
         if e.prim is records.SCALE:
             return self.product(e, args)
-        symbol, function = INFIX.get(e.prim.impl), e.prim.impl
+        symbol, function = INFIX.get(e.prim.impl), "impl"
         if quick and isinstance(e.prim, Elementwise) and not e.params:
-            function = e.prim.ufunc  # as rules call it: Python's own numbers know no infinity
+            function = "ufunc"  # as rules call it: Python's own numbers know no infinity
             numbers = all(isinstance(a, Literal) or a in self.numbers for a in e.inputs)
             if numbers or symbol == "/":  # by 0, a traced Python number raises too
                 symbol = None
         if symbol is not None:
             return f"{args[0]} {symbol} {args[1]}"
         given = [f"{name}={self.constant(value)}" for name, value in e.params.items()]
-        return f"{self.constant(function)}({', '.join([*args, *given])})"
+        return f"{self.attribute(e.prim, function)}({', '.join([*args, *given])})"
 
     def product(self, e: Equation, args: list[str]) -> str:
         """The product of a cotangent and a partial derivative, in the dtype of the cotangent."""

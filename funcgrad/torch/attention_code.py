@@ -18,7 +18,7 @@ from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import printed
 from funcgrad.kernels.tiled_nests import TiledNest
 from funcgrad.torch.attention_heads import QUERIES
-from funcgrad.torch.flat_code import sources_of_facade
+from funcgrad.torch.sources import sources_of_facade
 
 __all__ = ["code_of"]
 

@@ -9,7 +9,6 @@ of the operation and of its form, and by our files. It imports the compiler, ins
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -17,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile import cache, store
-from funcgrad.compile.sources import digest_of, sources
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import ArrayType
 from funcgrad.kernels.native import Code
-from funcgrad.kernels.nests import printed
 from funcgrad.torch.flat import ARRAY, MASK, NOTHING, NUMBER, Form
+from funcgrad.torch.sources import sources_of_facade
 
-__all__ = ["code_of", "sources_of_facade"]
+__all__ = ["code_of"]
 
 SHAPES = ((7,), (3, 5))  # on which operations are staged
 UNSUITABLE = "unsuitable"
@@ -33,17 +31,6 @@ UNSUITABLE = "unsuitable"
 
 class Unsuitable(Exception):
     """The operation is not elementwise."""
-
-
-@functools.cache
-def sources_of_facade() -> str | None:
-    """A digest of our files: of what makes the code, and of the operations."""
-    here = os.path.dirname(__file__)
-    files = []
-    for folder, _, names in os.walk(here):
-        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]
-    compiler = sources()
-    return None if compiler is None else f"{compiler} {digest_of(files)}"
 
 
 def code_of(prim: Primitive, form: Form, params: Params) -> Code | None:
@@ -75,6 +62,7 @@ def _text(prim: Primitive, form: Form, params: Params) -> str:
         The operation is not elementwise.
     """
     from funcgrad.compile.loops import show
+    from funcgrad.kernels.nests import printed
 
     one, other = (_kernel(prim, form, params, shape) for shape in SHAPES)
     if show(one) != show(other):

@@ -8,6 +8,7 @@ cotangent with gaps) goes to `flat`, to the same code. It imports what `flat` im
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +24,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.kernels.noting import notes
 from funcgrad.torch import flat
 
-__all__ = ["Pulls", "value_plan"]
+__all__ = ["FIT", "Pulls", "prepared", "value_plan"]
 
 ndarray = np.ndarray
 FIT = 0x101  # flags of NumPy: in C order without gaps, aligned
@@ -63,21 +64,36 @@ class _Call:
         It checks what it is given, and returns NotImplemented where that does not fit. What is so
         large that threads share it lies in memory that is used again, which it does not know.
         """
-        if self.shared or native.native() is None:
-            return None
-        words = [At("leaf", k) for k in range(len(arrays))]
-        words += [At("buffer", k) for k in range(made)]
-        program = Program(
-            [Leaf(x.shape, x.dtype) for x in arrays],
-            [Buffer(shape, dtype)] * made,
-            [Step(self.at, [*words, *self.tail], self.chunks)],
-            [Made(k) for k in range(made)],
-            result=0 if made == 1 else None,
-            keep=self.code,
-        )
-        entry = Entry()
-        entry.add(program)
-        return entry.call
+        return prepared(self.code, arrays, (), made, shape, dtype, self.tail, self.chunks)
+
+
+def prepared(
+    code: Any, arrays: Sequence[Any], constants: Sequence[int], made: int,
+    shape: tuple[int, ...], dtype: Any, tail: Sequence[int], chunks: int, keep: Any = None,
+    scratch: Sequence[int] = (),
+) -> Callable[..., Any] | None:  # fmt: skip
+    """A native function of operands like `arrays` that makes and returns so many of `shape`.
+
+    It runs `code` in one thread with a table of their addresses, those of arrays to `keep`, those
+    of what is made, of `scratch` memory, so many bytes each, and `tail`; see `_Call.entry`.
+    """
+    if math.prod(shape) >= flat.SHARED or native.native() is None:
+        return None
+    words: list[Any] = [At("leaf", k) for k in range(len(arrays))]
+    words += [*constants, *(At("buffer", k) for k in range(made))]
+    words += [At("workspace", 0, sum(scratch[:k])) for k in range(len(scratch))]
+    program = Program(
+        [Leaf(x.shape, x.dtype) for x in arrays],
+        [Buffer(shape, dtype)] * made,
+        [Step(code.address, [*words, *tail], chunks)],
+        [Made(k) for k in range(made)],
+        result=0 if made == 1 else None,
+        keep=(code, keep),
+        workspace=sum(scratch),
+    )
+    entry = Entry()
+    entry.add(program)
+    return entry.call
 
 
 def value_plan(prim: Primitive, xs: Sequence[Any], params: Params) -> Callable[..., Any] | None:

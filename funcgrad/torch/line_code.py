@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad.compile import cache
 from funcgrad.compile.loops import (
     Accumulate,
     Address,
@@ -23,27 +22,13 @@ from funcgrad.compile.loops import (
     Load,
     Store,
 )
-from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import Nest, chunks, each_row, integer, printed
-from funcgrad.torch.flat_code import sources_of_facade
 from funcgrad.torch.lines import LONGEST
 
-__all__ = ["code_of"]
+__all__ = ["text_of"]
 
 
-def code_of(name: str, dtype: str) -> Code:
-    """The code, from disk or built now.
-
-    Raises
-    ------
-    CompilerError
-        The code cannot be built.
-    """
-    text = functools.partial(_text, name, dtype)
-    return Code.of(cache.written(text, sources_of_facade(), "lines", name, dtype, symbols={}))
-
-
-def _text(name: str, dtype: str) -> str:
+def text_of(name: str, dtype: str) -> str:
     return printed(KERNELS[name](Nest(dtype)))
 
 
@@ -229,9 +214,10 @@ def _running_sum(n: Nest, backward: bool = False) -> Kernel:
         ]
         place = "here"
     x = n.load(inner, "x", ("away", 1), (place, 1))
-    inner.append(Let("wide", "float64", "cast", (x,)))
+    convert = "copy" if n.dtype == "float64" else "cast"
+    inner.append(Let("wide", "float64", convert, (x,)))
     inner.append(Combine("total", "wide"))
-    n.store(inner, n.let(inner, "cast", "total"), "y", ("away", 1), (place, 1))
+    n.store(inner, n.let(inner, convert, "total"), "y", ("away", 1), (place, 1))
     return n.kernel([], chunk)
 
 

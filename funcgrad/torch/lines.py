@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from funcgrad.compile import cache
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
@@ -34,17 +36,18 @@ from funcgrad.ops.sums import MEAN, SUM
 from funcgrad.torch import matrix_products
 from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
+from funcgrad.torch.sources import sources_of_facade
 
 __all__ = [
-    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "add_turning", "likelihood_back",
-    "likelihood_of", "likelihoods", "pull", "rows", "value",
+    "BLOCK", "LONGEST", "NAMES", "RULES", "SUMS", "VALUES", "add_running_sum", "add_turning",
+    "apart_of_sums", "code_of", "count_of_rows", "likelihood_back", "likelihood_of",
+    "likelihoods", "pieces_of_rows", "pull", "rows", "value",
 ]  # fmt: skip
 
 ndarray = np.ndarray
 BLOCK = 64  # columns side by side
 LONGEST = 4096  # columns of a row that are added up as one block
 PIECE = 1 << 14  # elements of rows that a thread takes at a time
-FEW = 32  # elements: of fewer NumPy's softmax, in a recipe, is as fast
 EXAMPLES = 1 << 12  # rows of a likelihood that are added up at once
 CLASSES = np.dtype(np.int64)
 FAR = 1 << 62  # beyond, a class to ignore is no word
@@ -52,6 +55,7 @@ LINES = 128  # bytes between sums of two threads: a line of the cache that both 
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
 # Of code that reads nothing but arrays: how many it writes, the last ones.
 WRITTEN = {"softmax_backward": 1, "log_softmax_backward": 1, "log_softmax": 1, "likelihood": 2}
+SUMS: set[Primitive] = set()  # running ones
 NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
 
 _codes: dict[tuple[str, str], Code] = {}
@@ -92,7 +96,7 @@ def _run(
     name: str, arrays: Sequence[Any], integers: Sequence[int], numbers: Sequence[float], chunks: int
 ) -> None:
     """Run the code `name` for the dtype of the arrays; the integers begin with what a chunk is."""
-    code = _code(name, next(x.dtype for x in arrays if x.dtype in FLOATS))
+    code = code_of(name, next(x.dtype for x in arrays if x.dtype in FLOATS))
     address = address_of()
     table = array("q", [*map(address, arrays), *integers])
     table.frombytes(array("d", numbers).tobytes())
@@ -107,13 +111,21 @@ def _run(
         code.call(at, 0, chunks, 0)
 
 
-def _code(name: str, dtype: np.dtype[Any]) -> Code:
+def code_of(name: str, dtype: np.dtype[Any]) -> Code:
     code = _codes.get((name, dtype.char))
     if code is None:
-        from funcgrad.torch.line_code import code_of  # it is needed once for each
-
-        code = _codes[name, dtype.char] = code_of(name, DTYPES[dtype.char])
+        own = DTYPES[dtype.char]
+        library = cache.written(
+            partial(_text, name, own), sources_of_facade(), "lines", name, own, symbols={}
+        )
+        code = _codes[name, dtype.char] = Code.of(library)
     return code
+
+
+def _text(name: str, dtype: str) -> str:
+    from funcgrad.torch.line_code import text_of  # where the code is not on disk
+
+    return text_of(name, dtype)
 
 
 # ------------------------------------------------------------------------------------------ rows
@@ -121,11 +133,11 @@ def _code(name: str, dtype: np.dtype[Any]) -> Code:
 
 def rows(name: str, arrays: Sequence[Any]) -> None:
     """Run code on the last axis of arrays of the shape of the last one."""
-    integers, chunks = _rows(arrays[-1].size, arrays[-1].shape[-1])
+    integers, chunks = pieces_of_rows(arrays[-1].size, arrays[-1].shape[-1])
     _run(name, arrays, integers, [], chunks)
 
 
-def _rows(size: int, columns: int) -> tuple[list[int], int]:
+def pieces_of_rows(size: int, columns: int) -> tuple[list[int], int]:
     """What code of rows is told, and how many pieces there are."""
     count, grain = size // columns, max(1, PIECE // columns)
     return [grain, count, columns, -(-columns // LONGEST)], -(-count // grain)
@@ -136,7 +148,7 @@ def _rows(size: int, columns: int) -> tuple[list[int], int]:
 
 def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     (x,) = xs
-    if not _suits(x) or x.size < FEW or params["axis"] not in (-1, x.ndim - 1):
+    if not _suits(x) or params["axis"] not in (-1, x.ndim - 1):
         return None
     out = memory.empty(x.shape, x.dtype)
     rows(NAMES[prim], [_dense(x), out])
@@ -145,7 +157,7 @@ def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
 
 def _softmax_pull(node: Any, g: Any) -> list[Any] | None:
     y = node.saved[0]
-    if not _ready(y) or y.size < FEW or type(g) is not ndarray or g.dtype != y.dtype:
+    if not _ready(y) or type(g) is not ndarray or g.dtype != y.dtype:
         return None
     if node.params["axis"] not in (-1, y.ndim - 1):
         return None
@@ -225,6 +237,8 @@ def _likelihood_pull(node: Any, g: Any) -> list[Any] | None:
     shape, dtype = node.avals[0].shape, node.avals[0].dtype
     if not _are_classes(target, shape[0]) or dtype not in FLOATS or not math.prod(shape):
         return None
+    if type(g) is ndarray and not g.ndim:
+        g = g[()]
     if (x is not None and x.dtype != dtype) or abs(ignore) > FAR or type(g) is not dtype.type:
         return None
     kept = shape[0] - np.count_nonzero(target == ignore) if reduction == "mean" else 1
@@ -308,7 +322,12 @@ def _normalised(x: Any, axes: Sequence[int]) -> Any:
     first = x.ndim - len(axes)
     if not _suits(x) or tuple(axes) != tuple(range(first, x.ndim)):
         return None
-    return _dense(x).reshape(math.prod(x.shape[:first]), -1)
+    return _dense(x).reshape(count_of_rows(x, axes), -1)
+
+
+def count_of_rows(x: Any, axes: Sequence[int]) -> int:
+    """How many rows there are, over whose elements, on the last axes, one takes the mean."""
+    return math.prod(x.shape[: x.ndim - len(axes)])
 
 
 def _of_columns(v: Any, x: Any, there: bool, other: float) -> Any:
@@ -326,7 +345,7 @@ def _layer_norm(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if scale is None or move is None:
         return None
     out = memory.empty(x.shape, x.dtype)
-    integers, chunks = _rows(x.size, rows.shape[1])
+    integers, chunks = pieces_of_rows(x.size, rows.shape[1])
     numbers = [float(rows.shape[1]), float(params["eps"])]
     _run("layer_norm", [rows, scale, move, out], integers, numbers, chunks)
     return out
@@ -342,15 +361,20 @@ def _layer_norm_pull(node: Any, g: Any) -> list[Any] | None:
     if scale is None:
         return None
     columns = rows.shape[1]
-    integers, chunks = _rows(x.size, columns)
+    integers, chunks = pieces_of_rows(x.size, columns)
     cx = memory.empty(x.shape, x.dtype)
-    apart = columns + LINES // x.itemsize
+    apart = apart_of_sums(columns, x.dtype)
     sums = memory.zeros((2, chunks, apart), x.dtype)
     numbers = [float(columns), float(node.params["eps"])]
     arrays = [_dense(g), rows, scale, cx, *sums]
     _run("layer_norm_backward", arrays, [*integers, apart], numbers, chunks)
     found = [cx, *np.add.reduce(sums[:, :, :columns], 1)]
     return _wanted(node, found, (True, scaled, moved))
+
+
+def apart_of_sums(columns: int, dtype: Any) -> int:
+    """How far the sums of one piece lie from those of the next one, in elements."""
+    return int(columns + LINES // dtype.itemsize)
 
 
 def _wanted(node: Any, found: Sequence[Any], there: Sequence[bool]) -> list[Any]:
@@ -365,17 +389,18 @@ def _wanted(node: Any, found: Sequence[Any], there: Sequence[bool]) -> list[Any]
 
 
 def add_running_sum(prim: Primitive) -> None:
-    """Let code of our own compute running sums in single precision, added up in double."""
+    """Let code of our own compute running sums, added up in double precision."""
     VALUES[prim], RULES[prim] = _running_sum, _running_sum_pull
+    SUMS.add(prim)
 
 
-def _single_lines(x: Any, axis: int) -> bool:
-    return _suits(x) and x.dtype.char == "f" and axis in (-1, x.ndim - 1)
+def _are_lines(x: Any, axis: int) -> bool:
+    return _suits(x) and axis in (-1, x.ndim - 1)
 
 
 def _running_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     (x,) = xs
-    if not _single_lines(x, params["axis"]):
+    if not _are_lines(x, params["axis"]):
         return None
     out = memory.empty(x.shape, x.dtype)
     rows("running_sum", [_dense(x), out])
@@ -386,7 +411,7 @@ def _running_sum_pull(node: Any, g: Any) -> list[Any] | None:
     if type(g) is not ndarray:
         return None
     g = _dense(g)
-    if not _single_lines(g, node.params["axis"]):
+    if not _are_lines(g, node.params["axis"]):
         return None
     out = memory.empty(g.shape, g.dtype)
     rows("running_sum_backward", [g, out])

@@ -24,7 +24,7 @@ from funcgrad.kernels.layout import Layout, layout_of
 from funcgrad.kernels.native import Code
 from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
-from funcgrad.torch.flat_code import sources_of_facade
+from funcgrad.torch.sources import sources_of_facade
 
 __all__ = ["BLOCK", "TILE", "variance"]
 

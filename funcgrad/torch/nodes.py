@@ -40,6 +40,7 @@ __all__ = [
     "edge_of",
     "forward_name",
     "keep_quietly",
+    "lacking",
     "node_class",
     "output_name",
     "output_types",
@@ -198,6 +199,8 @@ class GradNode(NodeFace, OpNode):
     keeps: ClassVar[bool] = True  # whether there is anything to `release`
     saved_names: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[int, ...] | None] = None
+    stated: ClassVar[tuple[Any, ...]]  # what `node_class` made it of
+    lacks: ClassVar[tuple[Any, tuple[str, ...]]]  # what `lacking` made it of
     bends: ClassVar[Bends | None] = None
 
     def shown_parents(self) -> Sequence[Any]:
@@ -336,6 +339,7 @@ def node_class(
     """
     members: dict[str, Any] = {"__slots__": (), "saved_names": saved_names, "shown": shown}
     members["bends"] = bends
+    members["stated"] = name, saved_names, shown, tells, bends
     for slot, saved in enumerate(saved_names):
         several = saved.split()
         for k, part in enumerate(several):
@@ -346,6 +350,16 @@ def node_class(
     for parameter in tells:
         members[f"_saved_{parameter}"] = property(functools.partial(read_parameter, parameter))
     return type(name, (GradNode,), members)
+
+
+@functools.cache
+def lacking(node: Any, *operands: str) -> Any:
+    """`node` where optional operands are absent: what it would show of them is None."""
+    if not operands:
+        return node
+    members: dict[str, Any] = {f"_saved_{name}": None for name in operands}
+    members["lacks"] = node, operands
+    return type(node.__name__, (node,), {"__slots__": (), **members})
 
 
 SAVED_READERS: list[Callable[..., Any]] = []  # of ``_saved_self``, and of the raw one

@@ -3,77 +3,77 @@
 As `recorders` does for single ufuncs, for any operation that records one node. The values come from
 the graph of the operation, run line by line; the quick backward pass from the graph of its
 derivative. A recipe is made of a call that has just gone the general way, and holds if it gives the
-same values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not
-huge; for large ones a recipe calls the native code (see `flat`, `lines`), for huge ones it makes
-views.
+same values, cotangents and bookkeeping for the same operands. The next process finds it on disk,
+with all that it needs to know of the operation (see `kept_code`), and follows it from the first
+call on. Tensors that have a kind are not huge; for large ones a recipe calls the native code (see
+`flat`, `lines`), for huge ones it makes views.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind
 from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
-from funcgrad.kernels.copies import SHARED, copy_of
-from funcgrad.kernels.products import may_multiply
+from funcgrad.kernels.copies import SHARED
 from funcgrad.kernels.threads import PARALLEL
-from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.product import MATMUL
-from funcgrad.torch import flat, lines
-from funcgrad.torch._tensor import Link, Tensor
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.flat_plans import Pulls, value_plan
-from funcgrad.torch.matrix_products import WITH_SUM
+from funcgrad.torch.kept_code import compiled, keep
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
+from funcgrad.torch.recipe_parts import (
+    COMMON,
+    COMPUTED,
+    NATIVE_PULL,
+    TEMPLATE,
+    VIEWED,
+    OtherLayout,
+    Recipe,
+    Unsuitable,
+    laying,
+    lies,
+    native_code,
+    order_of,
+)
 from funcgrad.torch.recorders import bookkeeping
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.versions import ONLY_INNER
-from funcgrad.torch.views import Held, chained
+from funcgrad.torch.views import Held
 from funcgrad.transforms.call import reverse_graphs
-from funcgrad.transforms.node import dense, new, seq
+from funcgrad.transforms.node import dense
 
-__all__ = ["Applied", "Recipe", "recipe"]
-
-Recipe = Callable[..., Tensor]
-
+__all__ = ["Applied", "recipe"]
 
 Applied = tuple[Primitive, Sequence[Any], Params]  # an operation that the root tape was given
-
-
 NOTHING = Primitive("torch.nothing", lambda x: x)  # what views without a node apply
 
 
-class Unsuitable(Exception):
-    """The call is more than one operation, or something about it is not in a recipe."""
-
-
-class OtherLayout(Unsuitable):
-    """The result of the call was laid otherwise in memory than the operation gives it."""
-
-
-def recipe(applied: Sequence[Any], tensors: Sequence[Tensor], made: Any) -> Recipe | None:
+def recipe(
+    applied: Sequence[Any], tensors: Sequence[Tensor], made: Any, key: str | None
+) -> Recipe | None:
     """What gives `made` again for tensors of the kinds of `tensors`; None if there is no such.
 
-    Of views it gives None where the general way has to be gone.
+    Of views it gives None where the general way has to be gone. It is kept on disk under `key`.
     """
-    for shown in ("out", "laid(out)"):
+    for plainly in (True, False):
         try:
-            writer = _Writer(applied, tensors, made, shown)
+            writer = _Writer(applied, tensors, made, plainly)
         except Unsuitable:
             return None
         try:
             found = writer.write()
             modes.unrecorded(writer.check, found)
+            writer.keep(key)
             return found
         except OtherLayout:
             writer.scope.clear()
@@ -83,94 +83,14 @@ def recipe(applied: Sequence[Any], tensors: Sequence[Tensor], made: Any) -> Reci
     return None
 
 
-TEMPLATE = """
-class HotNode(Base):
-    __slots__ = ()
-    hot, keeps = True, {keeps}
-    prim, params, avals, line, extra = prim, params, avals, None, None
-    {constant}
-    def pull_quick(self, cts, g):
-        {pull}
-
-"""
-
-COMPUTED = """
-def forward({values}):
-    {forward}
-
-def record({tensors}):
-    {read}
-    {results} = modes.silent.copy().run(forward, {values})
-    if out is None:
-        return None
-    r = RootTracer()
-    r.value = {shown}
-    r.kind = kind
-    r.held_version = None
-    {node}
-    x = new(Tensor)
-    x._t = r
-    x._grad = x._link = None
-    return x
-"""
-
-NATIVE_PULL = (
-    "found = pull_of(self, g)",
-    "if found is None:",
-    "    Base.pull_quick(self, cts, g)",
-    "else:",
-    "    self.send(cts, found)",
-)
-
-VIEWED = """
-def record(x0):
-    t0 = x0._t
-    a0, version = t0.value, t0.held_version
-    if version is None:
-        version = t0.version
-    if type(a0) is not ndarray or version.inference:
-        return None
-    r = RootTracer()
-    r.value = read(a0)
-    r.kind = kind
-    r.held_version = version
-    {node}
-    x = new(Tensor)
-    x._t = r
-    x._grad = None
-    link = x0._link
-    if link is None:
-        x._link = Link(x0, read, refusal, version.so_far)
-    else:
-        x._link = Link(
-            link.base, chained(link.read, read), refusal or link.refusal, version.so_far
-        )
-    return x
-"""
-
-
-def _laying(x: Any) -> Callable[[Any], Any]:
-    """What lays an array as `x` lies."""
-    order = sorted(range(x.ndim), key=lambda k: -x.strides[k])
-    back = np.argsort(order)
-    return lambda out: np.ascontiguousarray(out.transpose(order)).transpose(back)
-
-
-def _is_native(prim: Any, arrays: Sequence[Any]) -> bool:
-    """Whether other native code computes the operation, or its derivative, for large tensors."""
-    if prim is MATMUL or prim is ADDMM:  # cotangents may be where the product is not
-        x, y = arrays[-2:]
-        return may_multiply(x, y, None if prim is MATMUL else WITH_SUM)
-    if isinstance(prim, Composite):
-        return not prim.linear
-    return prim.backward_kernel is not None and not isinstance(prim, Elementwise)
-
-
 class _Writer:
-    """Writes the recipe of one call."""
+    """Writes the recipe of one call.
+
+    Not `plainly`: the result is laid as that of the call.
+    """
 
     def __init__(
-        self, applied: Sequence[Any], tensors: Sequence[Tensor], made: Any, shown: str
+        self, applied: Sequence[Any], tensors: Sequence[Tensor], made: Any, plainly: bool
     ) -> None:
         if type(made) is not Tensor or any(made is x or not x.numel() for x in tensors):
             raise Unsuitable
@@ -180,30 +100,29 @@ class _Writer:
         self.arrays = [np.asarray(t.value) for t in self.tensors]
         if type(self.made) is not RootTracer:
             raise Unsuitable
-        if made._link is None and (
-            self.made.kind is None or any(a.size >= PARALLEL for a in self.arrays)
-        ):
-            raise Unsuitable  # of what is huge there are recipes of views alone
         self.node: Any = self.made.node
-        self.scope: dict[str, Any] = {
-            "modes": modes, "new": new, "seq": seq, "RootTracer": RootTracer, "Tensor": Tensor,
-            "kind": self.made.kind,
-        }  # fmt: skip
-        self.shown = shown
-        if shown != "out":
-            self.scope["laid"] = _laying(self.made.value)
+        self.plainly, self.order = plainly, order_of(self.made.value)
+        self.scope: dict[str, Any] = COMMON | {"kind": self.made.kind, "laid": laying(self.order)}
         self.view = made._link is not None
         if self.view:
             applied = self._view(applied, made)
         elif self.made.held_version is not None and self.made.held_version.so_far:
             raise Unsuitable
         self.prim, self.args, self.params = self._operation(applied)
+        large = any(a.size >= PARALLEL for a in self.arrays) and self.prim is not MATMUL
+        if not self.view and (self.made.kind is None or large):
+            raise Unsuitable  # of what is huge there are recipes of views and of small products
         self.places = [self._place(a) for a in self.args]
-        self.plan: Any = None  # calls of native code that are prepared
-        self.native = self._native()
+        xs = [
+            a if k is None else self.arrays[k] for a, k in zip(self.args, self.places, strict=True)
+        ]
+        self.native, objects = native_code(self.prim, xs, self.params, self.arrays)
+        self.plan = objects.get("plan")  # calls that are prepared
+        self.scope |= objects
         self.moving = [t.node is not None and k in self.places for k, t in enumerate(self.tensors)]
         self._check_node()
-        self.straight = Straight("k", self.scope)
+        self.straight = Straight("k", {})
+        self.code: Any = None
         self.values = [f"a{k}" for k in range(len(tensors))]
         self.tracers = [f"t{k}" for k in range(len(tensors))]
 
@@ -214,8 +133,7 @@ class _Writer:
             raise Unsuitable
         if link is not None and link.refusal is not None:
             raise Unsuitable
-        self.scope |= {"read": applied[0], "Link": Link, "chained": chained, "ndarray": np.ndarray,
-                       "refusal": made._link.refusal}  # fmt: skip
+        self.scope |= {"read": applied[0], "refusal": made._link.refusal}
         return applied[1:]
 
     def _operation(self, applied: Sequence[Any]) -> Applied:
@@ -232,24 +150,9 @@ class _Writer:
         self.scope |= {"prim": prim, "params": params}
         if self.node is not None:
             self.scope |= {"Base": type(self.node), "avals": self.node.avals}
+            self.scope["told"] = getattr(self.node, "told", None)
         operation: Applied = applied[0]
         return operation
-
-    def _native(self) -> bool:
-        """Whether native code of the facade's own computes the operation."""
-        xs = [
-            a if k is None else self.arrays[k] for a, k in zip(self.args, self.places, strict=True)
-        ]
-        native = lines if self.prim in lines.VALUES else flat
-        if native.value(self.prim, xs, self.params) is not None:
-            self.scope |= {"value_of": native.value, "pull_of": native.pull}
-            if native is flat:
-                self.scope["pull_of"] = Pulls(numbers=True)
-                self.plan = value_plan(self.prim, xs, self.params)
-            return True
-        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(self.prim, self.arrays):
-            raise Unsuitable
-        return False
 
     def _place(self, a: Any) -> int | None:
         """Which of the tensors an operand is; None for a number."""
@@ -285,11 +188,26 @@ class _Writer:
             text = VIEWED.format(node="r.node = None")
         else:
             text = self._computed(self._forward(self._graph(), ()), (), "r.node = None")
-        exec(compile(text, f"<funcgrad.torch {self.prim.name}>", "exec"), self.scope)
+        self.code = compiled(text, self.prim.name)
+        self.scope |= self.straight.scope
+        exec(self.code, self.scope)
         if self.node is not None:
             self.scope["HotNode"].__name__ = type(self.node).__name__
         made: Recipe = self.scope["record"]
         return made
+
+    def keep(self, key: str | None) -> None:
+        """Let the next process have the recipe, with all that it names."""
+        names = {"avals", "Base", "told", "refusal", "read"} & self.scope.keys()
+        scope = self.straight.scope | {name: self.scope[name] for name in names}
+        scope |= {
+            "prim": self.prim, "params": self.params,
+            "args": tuple(a if k is None else None
+                          for a, k in zip(self.args, self.places, strict=True)),
+            "places": tuple(self.places), "native": (self.native, self.plan is not None),
+            "order": self.order, "lies": lies(self.made.value),
+        }  # fmt: skip
+        keep(key, self.code, scope, self.straight.origins)
 
     def _of_native_code(self) -> str:
         """Both passes by calls of native code."""
@@ -300,7 +218,6 @@ class _Writer:
         call = f"value_of(prim, ({', '.join(xs)},), params)"
         forward = [f"return {call}"]
         if self.plan is not None:
-            self.scope["plan"] = self.plan
             read = ", ".join(self.values[k] for k in self.places if k is not None)
             forward = [f"out = plan({read})", f"return {call} if out is None else out"]
         if self.node is None:
@@ -372,7 +289,7 @@ class _Writer:
         read = [f"{t} = {x}._t" for t, x in zip(self.tracers, boxes, strict=True)]
         read += [f"{a} = {t}.value" for a, t in zip(self.values, self.tracers, strict=True)]
         return COMPUTED.format(
-            shown=self.shown,
+            shown="out" if self.plainly else "laid(out)",
             values=", ".join(self.values),
             tensors=", ".join(boxes),
             read="; ".join(read),
@@ -396,13 +313,12 @@ class _Writer:
                 order = '"K"' if graph.outputs[0] in graph.inputs else ""  # clones keep the layout
                 lines.append(f"{out} = {out}.copy({order})")
                 if value.size >= SHARED and value.flags.c_contiguous:
-                    self.scope["copy_of"] = copy_of
                     lines[-1] = f"{out} = copy_of({out})"
         return [*lines, f"return {', '.join([out, *others])}"]
 
     def _run(self, lines: list[str]) -> Any:
         """What the lines of a function give for the tensors of the call."""
-        scope = dict(self.scope)
+        scope = self.scope | self.straight.scope
         body = "\n    ".join(lines)
         exec(f"def run({', '.join(self.values)}):\n    {body}", scope)
         run = scope.pop("run")  # a function in its own globals is left to the cycle collector
@@ -422,7 +338,6 @@ class _Writer:
         held = tree.leaves(self.node.told)
         if any(isinstance(value, (Operand, np.ndarray)) for value in held):
             raise Unsuitable
-        self.scope["told"] = self.node.told
         constant.append("told = told")
 
     def _parents(self) -> str:

@@ -18,9 +18,11 @@ import numpy as np
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
+from funcgrad.graph.straight import Straight
 from funcgrad.torch import flat, flat_plans
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.flat_plans import Pulls
+from funcgrad.torch.kept_code import Kept, compiled, keep, kept, key_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.root import ROOT, RootTracer
@@ -98,8 +100,31 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) ->
 
     With `native` both passes are calls of native code, else NumPy's and lines of the rule.
     """
+    about = "recorder", prim.name, mask, number, base.__name__, base.saved_names, native
+    key = key_of(*about) if prim.is_ours else None
+    found = kept(key)
+    if found is None:
+        text, straight = _text(prim, mask, number, base, native)
+        found = Kept(compiled(text, prim.name), straight.scope)
+        keep(key, *found, straight.origins)
+    # of powers Python's operator knows squares and roots
+    ufunc = prim.impl if prim.impl is operator.pow else prim.ufunc
+    scope = found.scope | {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
+    scope |= {"RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
+    scope |= {"Base": base, "native": flat.value, "kind_of": ROOT.kind_of}
+    scope |= {"plans": {}, "planned": _never if number else _planned, "pull_of": Pulls(False)}
+    exec(found.code, scope)
+    scope["HotNode"].__name__ = base.__name__
+    made: Record = scope["record"]
+    return made
+
+
+def _text(
+    prim: Any, mask: int, number: bool, base: NodeClass, native: bool
+) -> tuple[str, Straight]:
+    """The program of a recorder, and what it names."""
     count = prim.ufunc.nin
-    pull, scope = quick_pull(prim, mask)
+    pull, straight = quick_pull(prim, mask)
     if number and callable(prim.partials[0]):  # of a Python number it may be a float64
         pull = pull.replace("        cts[p]", ROUNDED + "        cts[p]", 1)
     tensors = ["t"] if number or count == 1 else ["t", "u"]
@@ -129,16 +154,7 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) ->
         )
         text = text.replace("a, b = t.value, u.value", "a = t.value")
         text = text.replace("p, q =", "p, =").replace("out, a, b = self", "out, a = self")
-    # of powers Python's operator knows squares and roots
-    ufunc = prim.impl if prim.impl is operator.pow else prim.ufunc
-    scope |= {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
-    scope |= {"RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
-    scope |= {"Base": base, "native": flat.value, "kind_of": ROOT.kind_of}
-    scope |= {"plans": {}, "planned": _never if number else _planned, "pull_of": Pulls(False)}
-    exec(compile(text, f"<funcgrad.torch {prim.name}>", "exec"), scope)
-    scope["HotNode"].__name__ = base.__name__
-    made: Record = scope["record"]
-    return made
+    return text, straight
 
 
 def _planned(plans: dict[Any, Any], kind: Any, prim: Any, xs: Any) -> Any:

@@ -23,7 +23,7 @@ from funcgrad.compile.loops import (
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import chunks, printed
 from funcgrad.kernels.tiled_nests import TiledNest
-from funcgrad.torch.flat_code import sources_of_facade
+from funcgrad.torch.sources import sources_of_facade
 
 __all__ = ["code_of"]
 

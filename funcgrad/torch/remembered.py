@@ -14,31 +14,35 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.config import config
 from funcgrad.core.boundary import hide_frames
 from funcgrad.kernels.threads import PARALLEL
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.dtypes.kinds import Default
+from funcgrad.torch.kept_code import key_of
 from funcgrad.torch.modes import modes
-from funcgrad.torch.recipes import Recipe, recipe
+from funcgrad.torch.recipe_parts import Recipe, kept_recipe
+from funcgrad.torch.recipes import recipe
 from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.node import IN_PLACE_FROM
 
 __all__ = ["remembered"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-OFTEN = 64  # calls of one kind before it is worth some milliseconds to write a recipe
+OFTEN = 16  # calls of one kind before it is worth a millisecond to write a recipe
 MOST_NUMBERS = 32  # of a list that is part of what tells a call
 MANY = 1 << 10  # kinds of calls; then all are forgotten
 PLAIN = frozenset((bool, int, str, type(None), type(Ellipsis)))
 BOOL = np.dtype(bool)
 FLOATS = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 LARGEST = 1 << 22  # elements: a recipe is checked once with all of them
+NAMES: set[str] = set()  # of what is remembered
 INTEGERS = frozenset((np.dtype(np.int64), np.dtype(np.int32)))
 ndarray = np.ndarray
 
 
-def remembered(function: F, positions: str = "") -> F:
-    """`function`, following a recipe where it has one.
+def remembered(function: F, positions: str = "", name: str = "") -> F:
+    """`function`, following a recipe where it has one; by its `name` the next process finds that.
 
     It takes tensors, sequences of them, and arguments that can be compared, and gives one tensor.
     What it does may depend on how the elements lie in memory. With `positions` it takes small
@@ -48,9 +52,14 @@ def remembered(function: F, positions: str = "") -> F:
     kind_of = _choice if positions else _mask
     unsigned = positions == "unsigned"
     recipes: dict[Hashable, Any] = {}
+    own = name or f"{function.__module__}.{function.__qualname__}"
+    if own in NAMES:
+        raise ValueError(f"there is a function that is remembered as {own!r}")
+    NAMES.add(own)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        made: Any
         try:
             if modes.hot is None:
                 return function(*args, **kwargs)
@@ -67,6 +76,13 @@ def remembered(function: F, positions: str = "") -> F:
             key.append(Default.kind)  # what Python's floats become
             known = tuple(key)
             found = recipes.get(known, 0)
+            if found == 0 and not (unsigned and any(map(_negative, tensors))):
+                kept = _kept(own, known, tensors)
+                if kept is not None:
+                    if len(recipes) >= MANY:
+                        recipes.clear()
+                    made, recipes[known] = kept
+                    return made
             if type(found) is not int:
                 if unsigned and any(map(_negative, tensors)):
                     return function(*args, **kwargs)
@@ -80,7 +96,7 @@ def remembered(function: F, positions: str = "") -> F:
                     recipes.clear()
                 recipes[known] = found + 1
                 return function(*args, **kwargs)
-            made, recipes[known] = _watched(function, args, kwargs, tensors)
+            made, recipes[known] = _watched(function, args, kwargs, tensors, _key(own, known))
             return made
         except Exception as error:
             hide_frames(error)
@@ -151,8 +167,21 @@ def _choice(x: Any) -> Hashable:
     return _mask(x)
 
 
+def _key(name: str, known: Hashable) -> str | None:
+    """Under what the recipe of a call is kept."""
+    return key_of("recipe", name, known, config.kernels)
+
+
+def _kept(name: str, known: Hashable, tensors: list[Tensor]) -> tuple[Tensor, Recipe] | None:
+    """What an earlier process has written of such a call gives, and what it has written."""
+    try:
+        return kept_recipe(_key(name, known), tensors)
+    except IndexError:
+        return None
+
+
 def _watched(
-    function: Callable[..., Any], args: Any, kwargs: Any, tensors: list[Tensor]
+    function: Callable[..., Any], args: Any, kwargs: Any, tensors: list[Tensor], key: str | None
 ) -> tuple[Any, Recipe | None]:
     """What the function gives in the general way, and a recipe for it if it does not warn."""
     applied: list[Any] = []
@@ -166,4 +195,4 @@ def _watched(
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if isinstance(made, Exception):
         raise made
-    return made, None if caught else recipe(applied, tensors, made)
+    return made, None if caught else recipe(applied, tensors, made, key)

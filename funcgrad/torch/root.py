@@ -121,10 +121,13 @@ class Kind:
     them. Of `large` ones, what is costly is computed by native code and has no hot path. From
     `PARALLEL` elements on, where threads help also what is cheap, there are no kinds."""
 
-    __slots__ = ("large", "made")
+    __slots__ = ("large", "made", "of")
 
-    def __init__(self, large: bool) -> None:
-        self.large, self.made = large, self
+    def __init__(self, of: Any, large: bool) -> None:
+        self.of, self.large, self.made = of, large, self
+
+    def __repr__(self) -> str:
+        return f"Kind{self.of}"
 
 
 class RootTape(Tape):
@@ -166,7 +169,7 @@ class RootTape(Tape):
         if found is None and key[0] in FLOATS:
             if len(self.kinds) > MANY_KINDS:
                 self.kinds.clear()  # costs the hot path for what is alive, nothing else
-            found = self.kinds[key] = Kind(x.size >= IN_PLACE_FROM)
+            found = self.kinds[key] = Kind(key, x.size >= IN_PLACE_FROM)
             if len(key) > 2 and (made := np.positive(x)).strides != x.strides:
                 found.made = self.kind_of(made)  # type: ignore[assignment]
         return found

@@ -1,6 +1,7 @@
 """Views: a view shares the memory and the version of its base.
 
-It knows how it is read from the array of the base, and makes its node anew where the base got
+It knows how it is read from the array of the base (a function that can be named, as part of which
+a recipe is kept), and makes its node anew where the base got
 another history (see `writing`).
 """
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import re
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -20,7 +19,7 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UNARY
-from funcgrad.core.primitive import Primitive
+from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, ArrayOperand
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
@@ -30,7 +29,7 @@ from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.ops.sums import SUM
-from funcgrad.transforms.node import Node, OpNode, TapeTracer, leaf_node, seq
+from funcgrad.transforms.node import Node, TapeTracer, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
 
@@ -90,7 +89,6 @@ PULL = """
 """
 
 
-_WORD = re.compile(r"\w+")
 PATIENCE = 64  # uses of an operation that together take as long as writing it out
 
 
@@ -141,13 +139,13 @@ def _write(prim: Any, mask: int) -> Record:
     kept = [name for name, flag in zip(names, flags, strict=True) if flag]
     traced = [bool(mask & 1), bool(mask & 2)]
     nodes = {n: t for n, t, is_ in zip("pq", "xy", traced, strict=True) if is_}
+    given = [f"{n} = self.{n}" for n in nodes]
+    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = [f"self.{n}" if n in nodes else "None" for n in "pq"[: prim.ufunc.nin]]
     symbol = INFIX.get(prim.impl)
-    pull, scope = quick_pull(prim, mask)
-    asked = {*_WORD.findall(pull)}
-    given = [f"{n} = self.{n}" for n in nodes if n in asked]
-    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names if n in asked]
+    pull, straight = quick_pull(prim, mask)
+    scope = straight.scope
     text = TEMPLATE.format(
         pull=pull or "        ...",
         traced="x" if traced[0] else "y",
@@ -162,7 +160,7 @@ def _write(prim: Any, mask: int) -> Record:
         slots=(*nodes, *kept),
         parents=f"({', '.join(parents)},)",
         saved=f"({', '.join(f'self.{n}' if n in kept else 'None' for n in names)},)",
-        given="; ".join(given) or "...",
+        given="; ".join(given),
         keep="; ".join(
             [f"node.{n} = {t}.node" for n, t in nodes.items()] + [f"node.{n} = {n}" for n in kept]
         ),
@@ -178,8 +176,8 @@ def _write(prim: Any, mask: int) -> Record:
     return made
 
 
-def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
-    """What hands the products of `g` and the partials to the parents `p, q`, and its names.
+def quick_pull(prim: Any, mask: int) -> tuple[str, Straight]:
+    """What hands the products of `g` and the partials to the parents `p, q`, and what it names.
 
     Rules of ours are printed from their staged graphs. A rule of a user is called as it is: it may
     read what changes. So is one of ours that looks at an operand which is a number here.
@@ -189,14 +187,15 @@ def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
         if mask >> i & 1 and (callable(d) or d != 0):
             called = not prim.is_ours or (prim.by_number and mask != 3)
             graph = _product(prim, i) if callable(d) and not called else None
-            lines = [_called(straight, d, prim.ufunc.nin)]
-            if graph is not None:
+            if graph is None:
+                lines = [_called(straight, d, prim.ufunc.nin)]
+            else:
                 straight.names |= zip(graph.inputs, ["g", "out", "a", "b"], strict=False)
                 straight.numbers = {v for k, v in enumerate(graph.inputs[2:]) if not mask >> k & 1}
                 lines = straight.lines(graph, quick=True)
                 lines.append(f"c = {straight.atom(graph.outputs[0])}")
             text += PULL.format(lines="\n        ".join(lines), parent="pq"[i])
-    return text, straight.scope
+    return text, straight
 
 
 def _product(prim: Any, i: int) -> Graph | None:
@@ -267,7 +266,7 @@ def _swapped(prim: Any, general: Any) -> Any:
 class SumNode(Node):
     """The sum of all elements, with which most functions end."""
 
-    __slots__ = ("p",)
+    __slots__ = ("avals", "p", "params")
     prim, saved = SUM, (None, None)
     p: Node
 
@@ -275,15 +274,11 @@ class SumNode(Node):
     def parents(self) -> tuple[Node]:  # type: ignore[override]
         return (self.p,)
 
-
-SUM_OF_A_SHAPE = """
-class SumOfShape(SumNode):
-    __slots__ = ()
-    avals, params = avals, params
-    def pull_quick(self, cts, g):
+    def pull_quick(self, cts: Any, g: Any) -> None:
         p = self.p
-{pull}
-"""
+        c = np.empty(self.avals[0].shape)
+        c.fill(g)
+        cts[p] = cts[p] + c if p in cts else c
 
 
 def _whole_sum(x: TapeTracer) -> TapeTracer:
@@ -291,10 +286,11 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
     trace: Any = x.owner
     if trace.closed:
         raise trace.leaked()
-    node = _summed(x.value.shape)()
+    aval, params = _summed(x.value.shape)
+    node = SumNode()
     t = TapeTracer()
-    t.value = SUM.impl(x.value, **node.params)
-    node.p = x.node
+    t.value = SUM.impl(x.value, **params)
+    node.p, node.avals, node.params = x.node, aval, params
     node.seq = serial = next(seq)
     trace.nodes.append(node)
     if serial > trace.limit:
@@ -304,21 +300,10 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
 
 
 @functools.lru_cache(256)
-def _summed(shape: tuple[int, ...]) -> type[SumNode]:
-    """The nodes of sums of all elements; their quick rule is printed from that of the record."""
-    rule, avals = OpNode(), (ArrayType(shape, FLOAT64),)
-    params = {"axes": tuple(range(len(shape))), "keepdims": False, "dtype": None}
-    rule.prim, rule.params, rule.avals, rule.saved = SUM, params, avals, SumNode.saved
-    rule.parents = (leaf_node(avals[0]),)
-    graph, _ = stage(lambda g: SUM.vjp(rule, g), [ArrayType((), FLOAT64)])
-    scope: dict[str, Any] = {"SumNode": SumNode, "avals": avals, "params": params}
-    straight = Straight("k", scope)
-    straight.names[graph.inputs[0]] = "g"
-    lines = [*straight.lines(graph), f"c = {straight.atom(graph.outputs[0])}"]
-    pull = PULL.format(lines="\n        ".join(lines), parent="p")
-    exec(compile(SUM_OF_A_SHAPE.format(pull=pull), "<funcgrad sum>", "exec"), scope)
-    made: type[SumNode] = scope["SumOfShape"]
-    return made
+def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params]:
+    """The type of an array, and how all of it is summed."""
+    axes = tuple(range(len(shape)))
+    return (ArrayType(shape, FLOAT64),), {"axes": axes, "keepdims": False, "dtype": None}
 
 
 def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:

@@ -28,7 +28,6 @@ from funcgrad.ops.transcendental import arcsinh, log1p
 
 __all__ = [
     "BESIDE",
-    "SHARE",
     "above",
     "along",
     "by_differences",

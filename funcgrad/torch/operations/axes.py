@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 def permuted(x: Tensor, axes: tuple[int, ...], node: NodeClass) -> Tensor:
     """A view with the axes in an order that has been checked."""
-    return make_view(x, lambda v: v.transpose(axes), lambda c: shapes.transpose(c, axes), node)
+    return make_view(x, partial(np.transpose, axes=axes), lambda c: shapes.transpose(c, axes), node)
 
 
 @operation(
@@ -174,7 +175,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     k = axis_of(dim, len(shape), extra=1)
     new = (*shape[:k], 1, *shape[k:])
     return make_view(
-        input, lambda v: np.expand_dims(v, k), lambda c: shapes.reshape(c, new), UNSQUEEZE
+        input, partial(np.expand_dims, axis=k), lambda c: shapes.reshape(c, new), UNSQUEEZE
     )
 
 
@@ -194,7 +195,7 @@ def squeeze(input: Tensor, dim: Any) -> Tensor:
         drop = tuple(k for k in sorted(axes) if n and shape[k] == 1)
         node = SQUEEZE_DIMS if several else SQUEEZE_DIM
     new = tuple(s for k, s in enumerate(shape) if k not in drop)
-    made = make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), node)
+    made = make_view(input, partial(np.squeeze, axis=drop), lambda c: shapes.reshape(c, new), node)
     return made if dim is None else told(made, dim=axes if several else (*axes, 0)[0])
 
 
@@ -248,7 +249,7 @@ def expand(input: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor
     """Broadcast to larger sizes, without copying; -1 keeps an extent."""
     final = _expanded_shape(input, tuple(size))
     return make_view(
-        input, lambda v: _repeated(v, final), lambda c: shapes.broadcast_to(c, final), EXPAND
+        input, partial(_repeated, shape=final), lambda c: shapes.broadcast_to(c, final), EXPAND
     )
 
 

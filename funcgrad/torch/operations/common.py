@@ -7,7 +7,6 @@ PyTorch's name.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -28,7 +27,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import in_single, is_narrow
-from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly
+from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, lacking
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.settings import is_warn_always_enabled
@@ -51,13 +50,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 NodeClass = type[GradNode]
-
-
-@functools.cache
-def lacking(node: Any, *operands: str) -> Any:
-    """`node` where optional operands are absent: what it would show of them is None."""
-    members: dict[str, Any] = {f"_saved_{name}": None for name in operands}
-    return type(node.__name__, (node,), {"__slots__": (), **members}) if operands else node
 
 
 def boxed(x: Array, node: NodeClass | None = None) -> Tensor:
@@ -247,6 +239,8 @@ SAID: set[str] = set()
 
 def warn_once(text: str) -> None:
     """A warning that PyTorch gives the first time only, but for `set_warn_always`."""
+    if modes.watching is not None:  # no recipe: it would say nothing in the next process
+        modes.watching.append(text)
     if text not in SAID or is_warn_always_enabled():
         SAID.add(text)
         warnings.warn(text, UserWarning, stacklevel=outside())

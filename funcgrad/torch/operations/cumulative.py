@@ -53,7 +53,8 @@ cumsum = _running(
     "cumsum", core.cumsum, node("Cumsum", tells="dim", of="cumsum"),
     "The running sum along a dimension; integers are summed in int64.",
 )  # fmt: skip
-lines.add_running_sum(PRIMITIVES["torch.cumsum"])
+for _name in ("cumsum", "torch.cumsum"):  # of doubles, and of what is added up in them
+    lines.add_running_sum(PRIMITIVES[_name])
 cumprod = _running(
     "cumprod", core.cumprod, node("Cumprod", "result self", tells="dim", of="cumprod"),
     "The running product along a dimension; exact where factors are zero.",

@@ -33,17 +33,17 @@ def installed(record: Operation) -> Any:
     if record.lies:
         record.rule, record.lies = lying(record.rule, record.lies), ""  # aliases have it so
     if "method" in record.variants:
-        method = _named(record, name, _fast(record, _method(record)))
+        method = _named(record, name, _fast(record, _method(record), "method"))
         setattr(Tensor, name, method)
         if "inplace" in record.variants:
             setattr(Tensor, f"{name}_", _changing(record, method))
-    function = _named(record, name, _fast(record, _function(record)))
+    function = _named(record, name, _fast(record, _function(record), "function"))
     if record.operator is not None:
         give_operator(record.operator, function, "inplace" in record.variants)
     return function
 
 
-def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
+def _fast(record: Operation, general: Callable[..., Any], form: str) -> Callable[..., Any]:
     """`general` behind the paths that repeat what it has done (see `recorders`, `recipes`)."""
     if record.hot and record.node is not None:
         fast: Callable[..., Any] = recorders.unary(
@@ -53,7 +53,9 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
     if record.quick is not None:
         return _tried(record.quick, general)
     if record.remembers:
-        return remembered(general, record.positions)  # each form refuses other calls
+        rule, signature = record.rule, record.signature
+        name = f"{form} {rule.__module__}.{rule.__qualname__} {record.name}({signature})"
+        return remembered(general, record.positions, name)  # each form refuses other calls
     return general
 
 

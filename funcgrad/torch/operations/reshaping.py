@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def viewed(x: Tensor, shape: tuple[int, ...], node: NodeClass = VIEW) -> Tensor:
     """The memory of `x` in another shape, into which it fits."""
     copy = None if traced(x._t) else False  # where there is no memory, positions are read
     return make_view(
-        x, lambda v: np.reshape(v, shape, copy=copy), lambda c: shapes.reshape(c, shape), node
+        x, partial(np.reshape, shape=shape, copy=copy), lambda c: shapes.reshape(c, shape), node
     )
 
 

@@ -212,7 +212,7 @@ class Arguments:
     defaults of those that are absent. The signatures are read when the first call comes.
     """
 
-    __slots__ = ("form", "name", "order", "plans", "positional", "signatures", "written")
+    __slots__ = ("form", "name", "order", "plans", "positional", "signatures", "warned", "written")
 
     def __init__(self, name: str, written: str, form: Form) -> None:
         self.name, self.written, self.form = name, written, form
@@ -221,6 +221,7 @@ class Arguments:
         self.plans: dict[Any, Any] = {}
         self.signatures: list[Signature] = []
         self.order: list[str] = []
+        self.warned: set[Any] = set()  # calls of deprecated overloads
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The values of all arguments, `out` last (whether there is one or not)."""
@@ -250,14 +251,18 @@ class Arguments:
                 break
         else:
             refuse_call(self.name, self.signatures, self.form in METHODS, args, kwargs)
-        if s.hidden:
+        if s.hidden and key not in self.warned:
             self._warn_of(s)
+            self.warned.add(key)
         plan = self._plan(s, places)
         found = _taken(plan, args, kwargs)
-        if any(_holds_numbers(kind, x) for kind, x in asked):
+        numbers = any(_holds_numbers(kind, x) for kind, x in asked)
+        if (numbers or s.hidden) and modes.watching is not None:
+            modes.watching.append(s)  # no recipe: another call has another number, or warns
+        if s.hidden and not numbers:
+            return found
+        if numbers:
             kinds = {_canonical(p): p.kind for p in s.parameters}
-            if modes.watching is not None:  # no recipe: another call has another number
-                modes.watching.append(kinds)
             return tuple(_number(x, kinds.get(n)) for n, x in zip(self.order, found, strict=True))
         self.plans[key] = plan
         if not (kwargs or asked) and [p for p, _ in plan[: len(args)]] == [*range(len(args))]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,12 @@ def part(
     x: Tensor, items: tuple[Any, ...], node: NodeClass = SLICE, refusal: str | None = None
 ) -> Tensor:
     """A view by a basic index."""
-    whole = (*items, Ellipsis)  # a view also of one element
-    return make_view(x, lambda v: v[whole], lambda c: core.getitem(c, items), node, refusal)
+    read = partial(_read, whole=(*items, Ellipsis))  # a view also of one element
+    return make_view(x, read, lambda c: core.getitem(c, items), node, refusal)
+
+
+def _read(v: Any, whole: Any) -> Any:
+    return v[whole]
 
 
 def positioned(x: Array, read: Callable[[Any], Any]) -> Array:

@@ -44,13 +44,19 @@ class _Unknown(Exception):
 def find() -> ABI | None:
     """The offsets in this process, or None where they are not the expected ones."""
     try:
-        if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        if sys.implementation.name != "cpython" or _is_without_gil():
             return None  # native entry points rely on the GIL
         if struct.calcsize("P") != 8 or sys.byteorder != "little":
             return None
         return _find()
     except _Unknown:
         return None
+
+
+def _is_without_gil() -> bool:
+    if hasattr(sys, "abiflags"):  # what the build says of itself takes a millisecond to read
+        return "t" in sys.abiflags
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def _find() -> ABI:
