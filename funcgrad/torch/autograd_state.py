@@ -89,6 +89,8 @@ class AutogradState(Operand):
             if not self.is_leaf:
                 raise RuntimeError(f"{ONLY_LEAVES} {DETACH_INSTEAD}")
             if not requires_grad:
+                if t.node.extra is not None:
+                    t.hooks = t.node.extra.of_tensor()
                 self._grad, t.node = t.node.grad, None
                 return self
             check_differentiable(self.dtype, "only")
@@ -97,6 +99,7 @@ class AutogradState(Operand):
                                    "InferenceMode is not allowed.")  # fmt: skip
             leaf_tracer(self, t)
             t.node.grad, self._grad = self._grad, None
+            t.node.extra = getattr(t, "hooks", None)
             return self
         except Exception as error:
             hide_frames(error)

@@ -61,6 +61,12 @@ class Extra:
         self.retained: dict[int, Any] = {}  # output -> weak reference of the tensor
         self.metadata: dict[Any, Any] = {}
 
+    def of_tensor(self) -> Extra:
+        """Those that are a tensor's, not its node's."""
+        made = Extra()
+        made.tensor_hooks, made.post_hooks = self.tensor_hooks, self.post_hooks
+        return made
+
 
 CALL_NODE: list[Callable[[Any, tuple[Any, ...]], Any]] = []  # put in by `graph_task`
 

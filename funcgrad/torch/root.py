@@ -46,12 +46,14 @@ class RootTracer(TapeTracer):
     """What a tensor holds: its array, its node (None where nothing requires grad), its version.
 
     `dual` is set for dual numbers only: the level of `forward_ad` and the tangent, a tensor.
+    `hooks` are those of a leaf that requires grad no longer; it has them again once it does.
     """
 
-    __slots__ = ("dual", "held_version")
+    __slots__ = ("dual", "held_version", "hooks")
     node: Any
     held_version: Any  # a Version, or None
     dual: tuple[int, Any]
+    hooks: Any
 
     @property
     def type(self) -> ArrayType:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .programs import agree, programs
+from .programs import agree, attempt, programs
 
 
 def log(say, name, ret=None):
@@ -348,6 +348,25 @@ def callbacks(torch, say):
         engine.queue_callback(lambda: say("never"))
     except RuntimeError as e:
         say(str(e)[:60])
+
+
+def frozen_and_thawed(torch, say):
+    x = torch.ones(3, requires_grad=True)
+    one = x.register_hook(lambda g: say("one", g))
+    x.register_hook(lambda g: g * 2)
+    x.register_post_accumulate_grad_hook(lambda p: say("post", p.grad))
+    (x * 1).sum().backward()
+    x.requires_grad_(False)
+    say((x * 2).requires_grad, x.grad)
+    x.requires_grad_()
+    (x * 3).sum().backward()
+    x.requires_grad = False
+    one.remove()
+    x.requires_grad = True
+    x.register_hook(lambda g: say("late", g))
+    (x * 4).sum().backward()
+    say(x.grad)
+    attempt(say, lambda: x.detach().register_hook(say))
 
 
 @pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
