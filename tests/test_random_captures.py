@@ -2,15 +2,22 @@
 
 A function takes numbers from places drawn at random (closures, globals, defaults, attributes, slots
 class attributes, containers and their order, arrays and their layout, partial applications, nested
-functions), by ways drawn at random. After every change it is compared with the plain function, and
-nothing in these programs is out of sight, so no `CaptureWarning` may come.
+functions, special methods, files in memory, names given to libraries), by ways drawn at random.
+After every change it is compared with the plain function, and nothing in these programs is out of
+sight, so no `CaptureWarning` may come.
 """
 
 from __future__ import annotations
 
+import builtins
 import collections
+import colorsys
+import copy
 import functools
+import io
 import random
+import sys
+import threading
 import types
 import warnings
 
@@ -169,9 +176,72 @@ def array(draw):
     return read, [layout, another, lambda: w.__setitem__((0, 0), number(draw))]
 
 
+def special_method(draw):
+    """A number that a class gives where Python asks it for something by itself."""
+
+    class C:
+        k = number(draw)
+
+        def __class_getitem__(cls, _):
+            return cls.k
+
+        def __copy__(self):
+            return type(self).k
+
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value * type(self).k)
+
+        def __hash__(self):
+            return int(type(self).k)
+
+    class Made(C):
+        def __new__(cls):
+            return C.k
+
+    def set_in(x):
+        o = C()
+        o.v = x
+        return o.v
+
+    o = C()
+    read = draw.choice([
+        lambda x: x * C[0], lambda x: x * copy.copy(o), set_in, lambda x: x * float(hash(o)),
+        lambda x: x * Made(),
+    ])  # fmt: skip
+    return read, [lambda: setattr(C, "k", number(draw))]
+
+
+def in_memory(draw):
+    text, event = io.StringIO(str(number(draw))), threading.Event()
+    held = collections.defaultdict(float)
+    held.default_factory = functools.partial(float, number(draw))
+    read = draw.choice([
+        lambda x: x * float(text.getvalue()), lambda x: x if event.is_set() else 2.0 * x,
+        lambda x: x * held.default_factory(),
+    ])  # fmt: skip
+    return read, [
+        lambda: (text.seek(0), text.truncate(), text.write(str(number(draw)))),
+        draw.choice([event.set, event.clear]),
+        lambda: setattr(held, "default_factory", functools.partial(float, number(draw))),
+    ]
+
+
+def name_given_to_others(draw):
+    """A name that the program gives to Python's own, or to a module of a library."""
+    owner, name = draw.choice([builtins, colorsys, sys]), f"of_a_test_{draw.randint(0, 10**9)}"
+    space = {"owner": owner, "__name__": "random_captures"}
+    text = name if owner is builtins else f"owner.{name}"
+    code = f"def f(x):\n  try: return x * {text}\n  except (NameError, AttributeError): return x"
+    exec(code, space)
+    set_it = lambda: setattr(owner, name, number(draw))
+    if draw.random() < 0.5:
+        set_it()
+    return space["f"], [set_it, lambda: vars(owner).pop(name, None)]
+
+
 PLACES = (
     attribute, later, instance, dictionary, container, set_of_numbers, cell, default, global_name,
-    partial, array,
+    partial, array, special_method, in_memory, name_given_to_others,
 )  # fmt: skip
 
 

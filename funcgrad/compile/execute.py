@@ -17,7 +17,7 @@ from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate, unwarned
 from funcgrad.graph.ir import Graph
-from funcgrad.tree import TreeDef
+from funcgrad.tree import TreeDef, flatten
 
 if TYPE_CHECKING:
     from funcgrad.compile.backend import Backend
@@ -33,6 +33,7 @@ __all__ = [
     "native_entry",
     "native_program",
     "guard_check",
+    "keep_whole",
 ]
 
 
@@ -87,27 +88,63 @@ def executable_for_program(graph: Graph) -> Executable:
 
 
 class Kept:
-    """A graph whose program was found on disk. It is compiled where that does not do."""
+    """A graph whose program was found on disk. It is compiled where that does not do.
 
-    def __init__(self, graph: Graph, donated: tuple[int, ...], record: Any) -> None:
-        self.graph, self.donated, self.record = graph, donated, record
-        self.shared: tuple[int, ...] = record.shared
+    In `record`, if it is there, captured arrays and numbers are fixed; to `whole` they are given as
+    all other inputs are, so that it serves where they change at each call.
+    """
+
+    def __init__(self, graph: Graph, donated: tuple[int, ...], captured: int, record: Any) -> None:
+        self.graph, self.donated, self.captured, self.record = graph, donated, captured, record
+        self.shared: tuple[int, ...] = (record or self.whole).shared
+
+    @functools.cached_property
+    def whole(self) -> Any:
+        return _read(self.graph, self.donated, 0) if self.captured else self.record
+
+    @functools.cached_property
+    def call(self) -> Callable[..., Any]:
+        """What runs `whole`; its result is NotImplemented for other kinds of inputs."""
+        program = None if self.whole is None else native_program(self, *_given(self.graph))
+        entry = native_entry(())
+        if program is not None:
+            entry.add(program)
+        found: Callable[..., Any] = entry.call
+        return found
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
-        return executable(self.graph, self.donated)(*leaves)
+        found: Any = self.call(*leaves)
+        return executable(self.graph, self.donated)(*leaves) if found is NotImplemented else found
+
+
+def _read(graph: Graph, donated: tuple[int, ...], captured: int) -> Any:
+    with importing:
+        from funcgrad.compile import record
+
+    key = record.key_of(graph, donated, captured)
+    return None if key is None else record.read(key)
+
+
+def _given(graph: Graph) -> tuple[Any, ...]:
+    """What `native_program` is told where each input is an argument, and the result a tuple."""
+    _, result = flatten(tuple(range(len(graph.outputs))))
+    return list(range(len(graph.inputs))), (), (), result
 
 
 def kept_or_compiled(graph: Graph, donated: tuple[int, ...], captured: int) -> Kept | Executable:
-    """What runs a graph, of which the last inputs are `captured` arrays."""
+    """What runs a graph, of which the last inputs are `captured` arrays and numbers."""
     if config.cache and ("executable", config.avx512, donated) not in graph.derived:
-        with importing:
-            from funcgrad.compile import record
-
-        key = record.key_of(graph, donated, captured)
-        found = None if key is None else record.read(key)
-        if found is not None:
-            return Kept(graph, donated, found)
+        found = _read(graph, donated, captured)
+        if found is not None or (captured and _read(graph, donated, 0) is not None):
+            return Kept(graph, donated, captured, found)
     return executable(graph, donated)
+
+
+def keep_whole(made: Kept | Executable) -> None:
+    """Keep the program to which what is captured is given, for processes in which it changes."""
+    known = ("whole", made.donated)
+    if config.cache and not isinstance(made, Kept) and known not in made.graph.derived:
+        made.graph.derived[known] = native_program(made, *_given(made.graph))
 
 
 def _scalar(x: Any) -> Any:
@@ -151,7 +188,10 @@ def native_program(
         with importing:
             from funcgrad.compile.record import kept_call
 
-        return kept_call(made.record, made.graph, arguments, names, captured, result)
+        held = made.record if captured else made.whole
+        if held is not None:
+            return kept_call(held, made.graph, arguments, names, captured, result)
+        made = executable(made.graph, made.donated)
     with importing:
         from funcgrad.compile.native_call import native_call
 

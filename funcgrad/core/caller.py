@@ -36,11 +36,17 @@ def is_storing(frame: types.FrameType) -> bool:
     return dis.opname[code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")
 
 
+def calls(frame: types.FrameType) -> bool:
+    """Whether `frame` is in a call, of a function in C where the frame itself is asked."""
+    opname = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return opname.startswith(("CALL", "PRECALL"))  # the latter of hot code, in Python 3.11
+
+
 def callee(frame: types.FrameType) -> Any:
     """The function that `frame` calls by a name or an attribute of a module; else None."""
     instructions = list(dis.get_instructions(frame.f_code))
     at = next((k for k, i in enumerate(instructions) if i.offset == frame.f_lasti), None)
-    if at is None or not instructions[at].opname.startswith("CALL"):
+    if at is None or not calls(frame):
         return None
     whole: Any = instructions[at].positions
     if whole is None or whole.col_offset is None:

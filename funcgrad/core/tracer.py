@@ -8,7 +8,6 @@ after every exception. The operators of traced values are installed by `ops.oper
 from __future__ import annotations
 
 import functools
-import re
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -20,23 +19,17 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.classes import has_own_rules, refused
 from funcgrad.core.layout import new_memory
+from funcgrad.core.objects import explain
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw, zeros
 from funcgrad.errors import (
     AbstractValueError,
-    FuncgradError,
     LeakedTracerError,
-    ObjectArrayWarning,
     OperandError,
     SourceLine,
-    UnsupportedCallError,
-    failed_in_scipy,
     line_at,
     located,
-    program_line,
-    user_line,
     user_place,
-    warn_at_line,
 )
 
 __all__ = [
@@ -218,7 +211,7 @@ class Trace:
         if patches.end is not None and not running.count:
             patches.end()
         if error is not None:
-            self._explain(error)
+            explain(self, error)
 
     def _looked_at(self, error: BaseException | None) -> None:
         """What `debug.leaks` and `debug.check_mutation` want to know of a trace that ends."""
@@ -228,85 +221,6 @@ class Trace:
             if error is not None:
                 running.locks.explain(error)
             running.locks.release(self)
-
-    def _explain(self, error: BaseException) -> None:
-        """Raise an error of ours in place of one that NumPy raises of an array of tracers."""
-        behind: BaseException | None = error
-        while isinstance(behind, SystemError):  # NumPy has gone on after an error
-            behind = behind.__cause__ or behind.__context__
-        if type(behind) is ValueError and str(behind).startswith("setting an array element"):
-            behind = behind.__cause__  # what NumPy says of an error of ours
-        theirs = None
-        if self.objects is not None and not isinstance(error, FuncgradError):
-            theirs = failed_in_scipy(error)
-        if behind is not error and isinstance(behind, FuncgradError) and not theirs:
-            raise behind.with_traceback(error.__traceback__) from None
-        if isinstance(error, TypeError) and "Multiple namespaces for array inputs" in str(error):
-            raise UnsupportedCallError(
-                "a function for any array library was given traced values beside NumPy's arrays; "
-                "give it the others as arrays of the transform, funcgrad.numpy.array(x), or write "
-                "it with functions of funcgrad.numpy and funcgrad.scipy if it mixes them itself"
-            ) from error
-        if not self.has_numbers and type(error) is TypeError and "'Traced(" in str(error):
-            raise AbstractValueError(
-                f"{error}: Python needs a number here, and none is known while the function is "
-                "traced by jit or vmap; make the argument static with static_argnums, or take it "
-                f"from a shape (x.shape, len(x))\n  at {program_line(error)}"
-            ).with_traceback(error.__traceback__) from None
-        refused = isinstance(error, TypeError) and _REFUSED.search(str(error))
-        named = refused and (refused["array"] or refused["fused"])
-        compiled = refused and (failed_in_scipy(error) or (named and "what was called"))
-        if compiled:
-            raise UnsupportedCallError(
-                f"{compiled} is compiled code, which takes no traced values ({error}), and there "
-                "is no definition of it in funcgrad.scipy; write it with functions of NumPy, or "
-                "state its derivative with funcgrad.custom_vjp around funcgrad.pure_callback\n"
-                f"  at {program_line(error)}"
-            ).with_traceback(error.__traceback__) from error
-        if self.objects is None:
-            return
-        if isinstance(error, FuncgradError):
-            self._add_note(error)
-            return
-        if theirs:
-            raise UnsupportedCallError(
-                f"{theirs} cannot compute with an array of objects ({error}), and there is no "
-                f"definition of it in funcgrad.scipy; {self.about_objects()}"
-            ).with_traceback(error.__traceback__) from error
-        if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
-            raise UnsupportedCallError(
-                f"NumPy cannot compute with an array of objects ({error}); {self.about_objects()}"
-            ).with_traceback(error.__traceback__) from error
-        self._add_note(error)
-
-    def _add_note(self, error: BaseException) -> None:
-        """Tell of the objects in a note, unless the error has told of them."""
-        told = (str(error), *getattr(error, "__notes__", ()))
-        if not any(_MADE_OBJECTS in text for text in told):
-            error.add_note(self.about_objects())
-
-    def about_objects(self) -> str:
-        """What to do where NumPy has made Python objects of tracers of this trace."""
-        if self.objects is None:
-            return ""
-        return (
-            f"{_MADE_OBJECTS} of traced values; make the array with funcgrad.numpy.array (import "
-            "funcgrad.numpy as np), or join with np.stack or np.concatenate, which keep them "
-            f"traced\n  at {self.objects}"
-        )
-
-    def note_objects(self) -> None:
-        """NumPy makes Python objects of tracers of this trace: the line is kept, and warned of."""
-        line = user_line()
-        if line == self.objects:  # an array of many tracers asks each of them
-            return
-        self.objects = line
-        warn_at_line(
-            "numpy has made an array of Python objects of traced values, with which it computes "
-            "one by one, and which many functions refuse; import funcgrad.numpy as np in this "
-            "file, or make the array with funcgrad.numpy.array, np.stack or np.concatenate",
-            ObjectArrayWarning,
-        )
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         raise NotImplementedError
@@ -365,17 +279,6 @@ class Trace:
             )
         )
 
-
-_MADE_OBJECTS = "numpy has made Python objects"
-
-# What Python and Cython say where memory is asked of a traced value
-_REFUSED = re.compile(
-    r"bytes-like object.*'(View|Cell|Box|\w*Tracer)'|got (View|Cell|Box|\w*Tracer)\)"
-    r"|argument \d+ must be numpy.ndarray, not (?P<array>View|Cell|Box|\w*Tracer)"
-    r"|^(?P<fused>No matching signature found)$"  # a function of Cython for several dtypes
-)
-# What NumPy says of ufuncs, casts and linear algebra of object arrays
-_OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute)")
 
 # What operations accept as it is; everything else goes through `operand`.
 RAW_TYPES: frozenset[type] = frozenset(

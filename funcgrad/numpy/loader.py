@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
 
-from funcgrad.ops.operators import PROGRAM
+from funcgrad.ops.conversions import PROGRAM
 
 __all__ = ["Loader", "define"]
 

@@ -45,8 +45,8 @@ from funcgrad.numpy.at import at
 from funcgrad.numpy.function_calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
+from funcgrad.ops.conversions import cut
 from funcgrad.ops.index import warn_of_real_parts
-from funcgrad.ops.operators import cut
 from funcgrad.ops.storage import ReadOnlyView, set_item, view
 
 __all__ = ["install"]

@@ -21,7 +21,7 @@ from funcgrad.numpy.function_calls import (
     order_of,
 )
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import bessel, pointwise, transcendental
+from funcgrad.ops import bessel, index, pointwise, transcendental
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.arithmetic import from_parts
 
@@ -329,7 +329,10 @@ def iscomplex(x: Any) -> Array:
 
 @numpy_function(np.real_if_close, views=True)
 def real_if_close(a: Any, tol: float = 100) -> Array:
-    """The real part, if all imaginary parts are close to 0, else `a`; a branch on the values.
+    """The real part, if all imaginary parts are close to 0, else `a`.
+
+    Under `jit` that is settled for the values at hand, and looked at again on every call; under
+    `vmap` for all examples together.
 
     Examples
     --------
@@ -340,10 +343,11 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
     """
     x = asarray(a)
     kind = type_of(operand(x))
-    if kind.dtype.kind != "c" or not concrete(x):
+    if kind.dtype.kind != "c":
         return x
     limit = tol * np.finfo(kind.dtype).eps if tol > 1 else tol
-    return real(x) if bool(np.all(np.absolute(np.imag(value(x))) < limit)) else x
+    far = ops.logical_not(ops.less(ops.absolute(ops.imag(operand(x))), limit))
+    return x if index.anywhere(far, "the dtype of what numpy.real_if_close gives") else real(x)
 
 
 # --------------------------------------------------------------------------------- equality

@@ -124,17 +124,21 @@ def supports(function: Any) -> Support:
     >>> print(fg.supports(np.save))
     no derivative: it writes files or text
     """
-    found = _stated(function)
-    if found is not None:
-        return found
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", None) or _name_in(module, function)
+    found = _stated(function)
+    if found is not None:
+        refused = module.startswith("scipy.") and _of_scipy(module, name, "reasons", "REFUSED")
+        return Support(NONE, (), refused) if refused else found
     ours = FUNCTIONS.values()
     if any(function is f for f in ours):
         return _of_record(function.record)
     known = _of_scipy(module, name, "programs", "KNOWN")
     if known:
         return _of_record(known)
+    working = _of_scipy(module, name, "as_they_are", "AS_THEY_ARE")
+    if working:
+        return _as_it_is(working)
     stated = _of_scipy(module, name, "reasons", "REASONS")
     if stated or module.split(".")[0] == "scipy":
         return Support(NONE, (), stated or "SciPy's code is not traced")
@@ -143,6 +147,13 @@ def supports(function: Any) -> Support:
     if name in _TRANSPARENT:
         return Support(DIFFERENTIABLE, TRANSFORMS)
     return Support(NONE, (), _REASONS.get(name, "there is no rule for it"))
+
+
+def _as_it_is(full: str) -> Support:
+    """Of a function of SciPy's whose own code computes with traced values."""
+    table = importlib.import_module("funcgrad.scipy.as_they_are")
+    kind = CONSTANT if full in table.CONSTANT else DIFFERENTIABLE
+    return Support(kind, TRANSFORMS[:2] if full in table.BY_VALUES else TRANSFORMS)
 
 
 def _name_in(module: str, function: Any) -> str:
@@ -187,11 +198,15 @@ def _stated(function: Any) -> Support | None:
     return _of_record(getattr(found, "record", Record()))
 
 
-def _of_distribution(owner: Any, name: str) -> Support | None:
+def _of_distribution(owner: Any, name: str) -> Support:
     """A method of a distribution of SciPy's, which may be frozen."""
     table = importlib.import_module("funcgrad.scipy.stats.distributions")
     found = table.record_of(owner, name)
-    return None if found is None else _of_primitive(found)
+    if found is not None:
+        return _of_primitive(found)
+    if name in ("interval", "support", "expect"):  # SciPy's own programs over the others
+        return Support(DIFFERENTIABLE, TRANSFORMS[:2])
+    return Support(NONE, (), "there is no formula of it for this distribution")
 
 
 def _load(module: str) -> None:

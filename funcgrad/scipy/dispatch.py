@@ -70,20 +70,23 @@ METHODS: dict[str, dict[str, str]] = {
     "scipy.special": {"legendre_p": "__call__"},
     "scipy.stats": {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf fit",
-        "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
+        "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf rvs expect",
         "levy_stable": "pdf cdf",
-        "norm": "mean var std median entropy moment stats freeze",
+        "norm": "mean var std median entropy moment stats freeze rvs support",
         "gaussian_kde": (
             "__init__ evaluate __call__ pdf logpdf set_bandwidth _compute_covariance "
             "scotts_factor silverman_factor integrate_gaussian integrate_box_1d integrate_kde "
             "marginal"
         ),
-        "multivariate_normal": "pdf logpdf __call__",
-        "multivariate_t": "pdf logpdf __call__",
+        "multivariate_normal": "pdf logpdf cdf logcdf __call__",
+        "multivariate_t": "pdf logpdf cdf __call__",
         "dirichlet": "pdf logpdf __call__",
         "wishart": "pdf logpdf __call__",
         "invwishart": "pdf logpdf __call__",
         "matrix_normal": "pdf logpdf __call__",
+        "matrix_t": "pdf logpdf __call__",
+        "vonmises_fisher": "pdf logpdf __call__",
+        "normal_inverse_gamma": "pdf logpdf mean var __call__",
         "dirichlet_multinomial": "pmf logpmf __call__",
         "multinomial": "pmf logpmf __call__",
     },

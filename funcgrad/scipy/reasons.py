@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-__all__ = ["REASONS", "why_not"]
+__all__ = ["REASONS", "REFUSED", "why_not"]
 
 _OF: dict[str, dict[str, str]] = {
     "scipy.cluster.vq": {"it searches for codes, which vq takes": "kmeans kmeans2"},
@@ -76,6 +76,10 @@ REASONS = {
     for name in names.split()
 }
 """Full public name -> why it has no definition."""
+
+
+REFUSED = {"scipy.stats.ppcc_max": "it searches, by steps that depend on values alone"}
+"""Those whose definition says so, and what to take."""
 
 
 def why_not(module: str) -> Callable[[str], str]:

@@ -151,9 +151,11 @@ def _visit_variable(
     walk.add("nothing", (name,))
     if line:  # a global: built in, or made later
         walk.used(f, "builtins", name, line)
-        held = f.__builtins__.get(name, ABSENT)
-        if package(held) not in LIBRARIES:  # by the program
-            _visit_variable(walk, f, name, held, Item(f.__builtins__, name, held))
+        function: Any = f
+        own: dict[str, Any] = function.__builtins__
+        held = own.get(name, ABSENT)
+        if not walk.library(package(held)):  # by the program
+            _visit_variable(walk, f, name, held, Item(own, name, held))
     elif name in f.__code__.co_freevars:
         walk.empty_cell(f, name)
 

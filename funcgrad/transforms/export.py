@@ -21,11 +21,12 @@ from funcgrad.transforms.abstract import abstract
 from funcgrad.transforms.arguments import name_of, no_tangent
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.native import holding, refuse_static
+from funcgrad.transforms.staged_function import Staged, stage_flat
 from funcgrad.transforms.vjp import vjp
 
 if TYPE_CHECKING:
     from funcgrad.compile.export import Exported, Function, Parameter
-    from funcgrad.transforms.jit import Jitted, Staged
+    from funcgrad.transforms.jitted import Jitted
 
 __all__ = ["export"]
 
@@ -87,8 +88,6 @@ class _Exporter:
         return self.fun(*tree.unflatten(self.definition, xs))
 
     def stage(self, flat: Callable[..., Any], types: Sequence[ArrayType]) -> Staged:
-        from funcgrad.transforms.jit import stage_flat
-
         return holding(*stage_flat(flat, self.fun, types, True), name_of(self.fun))
 
     def function(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import Kept, guard_check, native_entry, native_program
+from funcgrad.compile.execute import Kept, guard_check, keep_whole, native_entry, native_program
 from funcgrad.compile.guards import Guard, Item, Same
 from funcgrad.config import config
 from funcgrad.core.layout import key_of
@@ -157,6 +157,8 @@ class Quick:
         if key is None or not captures.guarded or captures.traced:
             return
         if key in self.entries and self.changes_often(key, run, captures):
+            if captured:
+                keep_whole(run)
             return
         if len(self.entries) >= LIMIT:
             self.entries.clear()
@@ -187,14 +189,14 @@ class Quick:
     def changes_often(self, key: Hashable, run: Any, captures: Captures) -> bool:
         """Whether what is brought along is other than when an entry was found stale before.
 
-        It may change at each call, and an entry takes as long as a trace. A program from disk has
-        no other way to run, so that it is compiled where this goes on.
+        It may change at each call, and an entry takes as long as a trace. A program from disk that
+        cannot be given what is captured is compiled where this goes on.
         """
         before, times = self.changed.get(key, (None, 0))
         if before == captures.key:
             return False
         self.changed[key] = captures.key, times + 1
-        return type(run) is not Kept or times > PATIENCE
+        return type(run) is not Kept or run.whole is not None or times > PATIENCE
 
     def arguments(self, args: Any, kwargs: Any) -> list[Any]:
         """The arguments with numbers for leaves, those by keyword at the end as they were given."""

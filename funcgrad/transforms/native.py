@@ -21,10 +21,11 @@ from funcgrad.core.types import ArrayType
 from funcgrad.errors import FuncgradError, NativeCodeError, located
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import name_of
+from funcgrad.transforms.staged_function import Staged, stage_flat
 
 if TYPE_CHECKING:  # Numba: not before it is asked for
     from funcgrad.compile.numba.source import Made, Slot
-    from funcgrad.transforms.jit import Jitted, Staged
+    from funcgrad.transforms.jitted import Jitted
 
 __all__ = ["Native", "cfunc", "holding", "njit", "refuse_static"]
 
@@ -83,8 +84,6 @@ class Native:
 
     def stage(self, arguments: Sequence[Any], avals: Sequence[ArrayType]) -> Staged:
         """The graph for these types, with what is captured as constants."""
-        from funcgrad.transforms.jit import stage_flat
-
         fun = self.jitted.fun
 
         def flat(*xs: Any) -> Any:

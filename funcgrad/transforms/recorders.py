@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import UNARY
-from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import EMPTY, ArrayOperand
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
@@ -29,7 +30,7 @@ from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.ops.sums import SUM
-from funcgrad.transforms.node import Node, TapeTracer, seq
+from funcgrad.transforms.node import Node, OpNode, TapeTracer, leaf_node, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
 
@@ -89,6 +90,7 @@ PULL = """
 """
 
 
+_WORD = re.compile(r"\w+")
 PATIENCE = 64  # uses of an operation that together take as long as writing it out
 
 
@@ -139,13 +141,14 @@ def _write(prim: Any, mask: int) -> Record:
     kept = [name for name, flag in zip(names, flags, strict=True) if flag]
     traced = [bool(mask & 1), bool(mask & 2)]
     nodes = {n: t for n, t, is_ in zip("pq", "xy", traced, strict=True) if is_}
-    given = [f"{n} = self.{n}" for n in nodes]
-    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = [f"self.{n}" if n in nodes else "None" for n in "pq"[: prim.ufunc.nin]]
     symbol = INFIX.get(prim.impl)
     pull, straight = quick_pull(prim, mask)
     scope = straight.scope
+    asked = {*_WORD.findall(pull)}
+    given = [f"{n} = self.{n}" for n in nodes if n in asked]
+    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names if n in asked]
     text = TEMPLATE.format(
         pull=pull or "        ...",
         traced="x" if traced[0] else "y",
@@ -160,7 +163,7 @@ def _write(prim: Any, mask: int) -> Record:
         slots=(*nodes, *kept),
         parents=f"({', '.join(parents)},)",
         saved=f"({', '.join(f'self.{n}' if n in kept else 'None' for n in names)},)",
-        given="; ".join(given),
+        given="; ".join(given) or "...",
         keep="; ".join(
             [f"node.{n} = {t}.node" for n, t in nodes.items()] + [f"node.{n} = {n}" for n in kept]
         ),
@@ -266,7 +269,7 @@ def _swapped(prim: Any, general: Any) -> Any:
 class SumNode(Node):
     """The sum of all elements, with which most functions end."""
 
-    __slots__ = ("avals", "p", "params")
+    __slots__ = ("p",)
     prim, saved = SUM, (None, None)
     p: Node
 
@@ -274,11 +277,15 @@ class SumNode(Node):
     def parents(self) -> tuple[Node]:  # type: ignore[override]
         return (self.p,)
 
-    def pull_quick(self, cts: Any, g: Any) -> None:
+
+SUM_OF_A_SHAPE = """
+class SumOfShape(SumNode):
+    __slots__ = ()
+    avals, params = avals, params
+    def pull_quick(self, cts, g):
         p = self.p
-        c = np.empty(self.avals[0].shape)
-        c.fill(g)
-        cts[p] = cts[p] + c if p in cts else c
+{pull}
+"""
 
 
 def _whole_sum(x: TapeTracer) -> TapeTracer:
@@ -286,11 +293,10 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
     trace: Any = x.owner
     if trace.closed:
         raise trace.leaked()
-    aval, params = _summed(x.value.shape)
-    node = SumNode()
+    node = _summed(x.value.shape)()
     t = TapeTracer()
-    t.value = SUM.impl(x.value, **params)
-    node.p, node.avals, node.params = x.node, aval, params
+    t.value = SUM.impl(x.value, **node.params)
+    node.p = x.node
     node.seq = serial = next(seq)
     trace.nodes.append(node)
     if serial > trace.limit:
@@ -300,10 +306,21 @@ def _whole_sum(x: TapeTracer) -> TapeTracer:
 
 
 @functools.lru_cache(256)
-def _summed(shape: tuple[int, ...]) -> tuple[tuple[ArrayType], Params]:
-    """The type of an array, and how all of it is summed."""
-    axes = tuple(range(len(shape)))
-    return (ArrayType(shape, FLOAT64),), {"axes": axes, "keepdims": False, "dtype": None}
+def _summed(shape: tuple[int, ...]) -> type[SumNode]:
+    """The nodes of sums of all elements; their quick rule is printed from that of the record."""
+    rule, avals = OpNode(), (ArrayType(shape, FLOAT64),)
+    params = {"axes": tuple(range(len(shape))), "keepdims": False, "dtype": None}
+    rule.prim, rule.params, rule.avals, rule.saved = SUM, params, avals, SumNode.saved
+    rule.parents = (leaf_node(avals[0]),)
+    graph, _ = stage(lambda g: SUM.vjp(rule, g), [ArrayType((), FLOAT64)])
+    scope: dict[str, Any] = {"SumNode": SumNode, "avals": avals, "params": params}
+    straight = Straight("k", scope)
+    straight.names[graph.inputs[0]] = "g"
+    lines = [*straight.lines(graph), f"c = {straight.atom(graph.outputs[0])}"]
+    pull = PULL.format(lines="\n        ".join(lines), parent="p")
+    exec(compile(SUM_OF_A_SHAPE.format(pull=pull), "<funcgrad sum>", "exec"), scope)
+    made: type[SumNode] = scope["SumOfShape"]
+    return made
 
 
 def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:

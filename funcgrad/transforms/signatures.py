@@ -18,7 +18,7 @@ Instance = TypeVar("Instance")
 
 
 class Compiled(Protocol[P, Result]):
-    """A function that `jit` has made; `transforms.jit.Jitted` is the class."""
+    """A function that `jit` has made; `transforms.jitted.Jitted` is the class."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
 

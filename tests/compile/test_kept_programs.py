@@ -228,3 +228,39 @@ def test_a_second_process_builds_nothing(tmp_path):
     first, second = run(), run()
     assert int(first[0]) > 0 and int(second[0]) == 0
     assert first[1] == second[1]
+
+
+@pytest.mark.parametrize("make", [
+    lambda held: lambda x: np.sum(np.tanh(x * held[0]) * held[0]),
+    lambda held: lambda x: np.sin(x * held[0]) + held[1],
+    lambda held: lambda x: (np.sum(x) * held[0], x * held[1]),
+], ids=["a number", "and an array", "a tuple"])  # fmt: skip
+def test_captures_that_change_are_no_reason_to_compile_in_the_next_process(make, compiled):
+    """To the program that is kept what was captured is given, as the arguments are."""
+    numbers = [1.5, 1.87, 2.24, 2.61, 2.98, 3.35, 3.72]
+    results = []
+    for process in range(2):
+        forget()
+        held = [0.0, OTHER]
+        step = fg.jit(make(held))
+        for k, number in enumerate(numbers):
+            held[:] = [number, OTHER * k]
+            found = step(X)
+            assert_same(found, step(X) if k == 2 else found)  # one that stays for a call
+            results.append((process, found))
+            np.testing.assert_allclose(
+                fg.tree.leaves(found)[0], fg.tree.leaves(make(held)(X))[0], rtol=1e-13
+            )
+        assert len(compiled) == 2
+    for (_, one), (_, other) in zip(results[: len(numbers)], results[len(numbers) :], strict=True):
+        assert_same(one, other)
+
+
+def test_a_capture_of_another_kind_is_compiled(compiled):
+    for _ in range(2):
+        forget()
+        held = [1.5]
+        step = fg.jit(lambda x, held=held: np.sum(np.tanh(x * held[0])))
+        for number in (1.5, 1.87, np.float32(2.5), 1 + 2j, 2.61):
+            held[0] = number
+            np.testing.assert_allclose(step(X), np.sum(np.tanh(X * number)), rtol=1e-13)

@@ -103,3 +103,37 @@ def test_nan_to_num_keeps_the_order_of_bytes():
     found = fg.vjp(np.nan_to_num, x)[0]
     assert found.dtype == np.nan_to_num(x).dtype == np.dtype(">f8")
     np.testing.assert_array_equal(found, np.nan_to_num(x))
+
+
+CLOSE = {
+    "close": np.array([1.0 + 1e-16j, 2.0]),
+    "far": np.array([1.0 + 1e-3j, 2.0]),
+    "nan": np.array([complex(1.0, np.nan), 2.0]),
+    "none": np.zeros(0, complex),
+    "single": np.array([1.0 + 1e-8j, 2.0], np.complex64),
+    "one": np.complex128(2.0 + 1e-16j),
+    "real": np.array([1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", CLOSE)
+def test_what_is_nearly_real_is_real_in_every_mode(name, transform):
+    """Under jit it had stayed complex, whatever its numbers were."""
+    x = CLOSE[name]
+    got, want = TRANSFORMS[transform](np.real_if_close)(x), np.real_if_close(x)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_one_compiled_function_sees_whether_its_numbers_are_nearly_real():
+    f = fg.jit(lambda z: np.real_if_close(z * 2.0))
+    for name in ("close", "far", "close", "nan", "far"):
+        want = np.real_if_close(CLOSE[name] * 2.0)
+        assert f(CLOSE[name]).dtype == want.dtype
+        np.testing.assert_array_equal(f(CLOSE[name]), want)
+    pairs = np.stack([CLOSE["close"], CLOSE["far"]])
+    assert fg.vmap(np.real_if_close)(pairs).dtype == complex  # one array for all
+    assert fg.vmap(np.real_if_close)(pairs[:1]).dtype == float
+    g = fg.grad(lambda z: np.sum(np.real(np.real_if_close(z)) ** 2))
+    np.testing.assert_array_equal(g(CLOSE["close"]), fg.jit(g)(CLOSE["close"]))

@@ -94,8 +94,14 @@ def test_methods_of_distributions() -> None:
     assert fg.supports(stats.norm.logpdf).transforms == ("reverse", "forward", "jit", "vmap")
     assert fg.supports(stats.burr12(2.0, 3.0).median).kind == "differentiable"
     assert fg.supports(stats.poisson.ppf).kind == "locally constant"
-    for refused in (stats.nchypergeom_wallenius.pmf, stats.norm.fit, stats.norm.rvs):
+    assert fg.supports(stats.gamma.interval).transforms == ("reverse", "forward")
+    for refused in (stats.poisson.entropy, stats.norm.moment, stats.norm.fit, stats.norm.rvs):
         assert fg.supports(refused).kind == "no derivative"
+
+
+def test_a_definition_that_only_refuses_is_no_support() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert fg.supports(stats.ppcc_max).kind == "no derivative"
 
 
 def test_scipy_answers_too() -> None:

@@ -381,3 +381,15 @@ def test_subspace_angles_of_two_precisions_have_scipys_bits(kinds):
     a, b, da, db = (x.astype(complex) for x in (a, b, da, db))
     wanted = fg.jvp(sl.subspace_angles, (a, b), (da, db))[1]
     np.testing.assert_allclose(slope, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("a, e", [("f", "d"), ("d", "f"), ("f", "F"), ("F", "d"), ("f", "f")])
+def test_the_derivative_of_the_exponential_is_as_exact_under_jit_for_mixed_precisions(a, e):
+    """SciPy's coefficients are doubles; the program computed those of a single matrix in single."""
+    first, last = (A / 4).astype(a), np.eye(len(A), dtype=e) + 0.25
+    exact = sl.expm_frechet(first.astype(complex), last.astype(complex))
+    for found, own, wanted in zip(
+        fg.jit(sl.expm_frechet)(first, last), sl.expm_frechet(first, last), exact, strict=True
+    ):
+        assert found.dtype == own.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)

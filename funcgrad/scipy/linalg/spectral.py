@@ -292,10 +292,19 @@ def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Array:
 # ------------------------------------------------------------------------ Fréchet's derivative
 
 
+def _in_double(x: Any) -> Any:
+    """SciPy's coefficients are, and so are its results, also of matrices of single precision."""
+    return cast(x, np.result_type(type_of(x).dtype, np.float64))
+
+
+def _frechet(a: Any, e: Any) -> Any:
+    return bind(EXPM, (a,)), bind(EXPM_SLOPE, same_stacks(a, e))
+
+
 FRECHET = valued(
     "scipy_expm_frechet",
     lambda a, e, method: sp.expm_frechet(a, e, method, check_finite=False),
-    lambda a, e, method: (bind(EXPM, (a,)), bind(EXPM_SLOPE, same_stacks(a, e))),
+    lambda a, e, method: _frechet(*(_in_double(x) for x in (a, e))),
     lambda: [Sample((regular(n=2), draw((2, 2), seed=1)), {"method": None})],
     multiple=True,
     dtype=lambda a, e, method: (np.result_type(a, np.float64), np.result_type(a, e, np.float64)),

@@ -41,6 +41,7 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     noncentral,
     periodic,
     polynomials,
+    sampling,
 )
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.scipy.special.functions import (

@@ -28,6 +28,7 @@ from funcgrad.ops.transcendental import arcsinh, log1p
 
 __all__ = [
     "BESIDE",
+    "SHARE",
     "above",
     "along",
     "by_differences",

@@ -298,17 +298,53 @@ def _mild_above(k: int) -> Callable[..., Any]:
     return step
 
 
+def _wright_by(k: int) -> Callable[..., Any]:
+    """By a or b; of a small b from W(a, b) = b W(a, b + 1) + a x W(a, a + b + 1)."""
+    differences = by_differences(lambda *xs: wright_bessel(*xs), k, _mild_above(k))
+
+    def slope(y: Any, a: Any, b: Any, x: Any) -> Any:
+        small = less(b, 0.25)
+        up, over_ = where(small, b + 1.0, b), where(small, a + b + 1.0, b)
+        first, last = differences(y, a, up, x), differences(y, a, over_, x)
+        if k:
+            turned = wright_bessel(a, up, x) + b * first + a * x * last
+        else:
+            by_b = by_differences(lambda *xs: wright_bessel(*xs), 1, _mild_above(1))
+            whole = last + by_b(y, a, over_, x)
+            turned = b * first + x * wright_bessel(a, over_, x) + a * x * whole
+        return where(small, turned, first)
+
+    return slope
+
+
 wright_bessel: Op = special(
     sp.wright_bessel,
-    by_differences(lambda *xs: wright_bessel(*xs), 0, _mild_above(0)),
-    by_differences(lambda *xs: wright_bessel(*xs), 1, _mild_above(1)),
+    _wright_by(0),
+    _wright_by(1),
     lambda _, a, b, x: wright_bessel(a, b + a, x),
     ranges=[POSITIVE, POSITIVE, POSITIVE],
 )
+
+
+def _log_wright_by(k: int) -> Callable[..., Any]:
+    """Of a small b by the function itself, while it does not overflow."""
+    differences = by_differences(lambda *xs: log_wright_bessel(*xs), k, _mild_above(k))
+    plain = _wright_by(k)
+
+    def slope(y: Any, a: Any, b: Any, x: Any) -> Any:
+        small = less(b, 0.25) & less(y, 600.0)
+        low, high = where(small, b, 0.1), where(small, 0.5, b)
+        place = where(small, x, 1.0)
+        inside = divide(plain(None, a, low, place), wright_bessel(a, low, place))
+        return where(small, inside, differences(y, a, high, x))
+
+    return slope
+
+
 log_wright_bessel: Op = special(
     sp.log_wright_bessel,
-    by_differences(lambda *xs: log_wright_bessel(*xs), 0, _mild_above(0)),
-    by_differences(lambda *xs: log_wright_bessel(*xs), 1, _mild_above(1)),
+    _log_wright_by(0),
+    _log_wright_by(1),
     lambda y, a, b, x: exp(log_wright_bessel(a, b + a, x) - y),
     ranges=[POSITIVE, POSITIVE, POSITIVE],
 )

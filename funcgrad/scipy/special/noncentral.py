@@ -14,7 +14,17 @@ import scipy.special as sp
 
 from funcgrad.core.forms import Op
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.ops.arithmetic import absolute, divide, less, maximum, negative, sqrt, square, where
+from funcgrad.ops.arithmetic import (
+    absolute,
+    divide,
+    equal,
+    less,
+    maximum,
+    negative,
+    sqrt,
+    square,
+    where,
+)
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
@@ -29,12 +39,15 @@ from funcgrad.scipy.special.incomplete import (
     beta_a,
     beta_b,
     beta_density,
+    gamma_a,
+    gamma_density,
+)
+from funcgrad.scipy.special.sampling import (
     chndtr,
     chndtr_density,
     chndtr_df,
     f_slopes,
-    gamma_a,
-    gamma_density,
+    steep,
 )
 
 UNIT = (0.2, 0.8)
@@ -128,7 +141,14 @@ def _ncf_shift(y: Any, n: Any, d: Any, nc: Any, x: Any) -> Any:
 
 
 def _by_freedom(k: int) -> Callable[..., Any]:
-    return by_differences(lambda *xs: ncfdtr(*xs), k, lambda *xs: above(xs[k], mild(*xs)))
+    """The distribution is about z^(n/2) where that is small, and 1 less (1 - z)^(d/2)."""
+
+    def step(n: Any, d: Any, nc: Any, x: Any) -> Any:
+        share = divide(n * x, d + n * x) if k == 0 else divide(d, d + n * x)
+        found = divide(1.0, divide(1.0, mild(n, d, nc, x)) + steep(share))
+        return above((n, d)[k], found)
+
+    return by_differences(lambda *xs: ncfdtr(*xs), k, step)
 
 
 _NCF = (
@@ -199,42 +219,58 @@ chndtrinc: Op = _solved(sp.chndtrinc, _CHI, 2, 2, [(4.0, 5.0), (2.0, 3.0), (0.3,
 
 # ---------------------------------------------------------- counts, as continuous variables
 
+
+def _clipped(slope: Callable[..., Any]) -> Callable[..., Any]:
+    """0 where SciPy's count is 0 because no smaller one is: it does not move."""
+    return lambda k, *xs: where(equal(k, 0.0), 0.0, slope(where(equal(k, 0.0), 1.0, k), *xs))
+
+
 pdtrik: Op = special(
     sp.pdtrik,
     # the distribution is 1 - P(k + 1, m)
-    lambda k, _, m: divide(-1.0, gamma_a(k + 1.0, m)),
-    lambda k, _, m: negative(divide(gamma_density(k + 1.0, m), gamma_a(k + 1.0, m))),
+    _clipped(lambda k, _, m: divide(-1.0, gamma_a(k + 1.0, m))),
+    _clipped(lambda k, _, m: negative(divide(gamma_density(k + 1.0, m), gamma_a(k + 1.0, m)))),
     ranges=[UNIT, (2.0, 4.0)],
     smooth=False,
 )
 
 
+def _either(a: Any, b: Any, p: Any) -> tuple[Any, Any, Any]:
+    """The derivatives of I(1-p; a, b) by a, b and p; of a small p those of 1 - I(p; b, a)."""
+    small = less(p, 0.5)
+    low, high = where(small, p, 0.5), where(small, 0.5, 1.0 - p)
+    by_a = where(small, negative(beta_b(b, a, low)), beta_a(a, b, high))
+    by_b = where(small, negative(beta_a(b, a, low)), beta_b(a, b, high))
+    return by_a, by_b, negative(beta_density(b, a, p))
+
+
 def _binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     """The derivatives of I(1-p; n-k, k+1) by k, n and p."""
-    first, last, q = n - k, k + 1.0, 1.0 - p
-    by_first = beta_a(first, last, q)
-    return (
-        beta_b(first, last, q) - by_first,
-        by_first,
-        negative(beta_density(first, last, q)),
-    )
+    by_first, by_last, by_p = _either(n - k, k + 1.0, p)
+    return by_last - by_first, by_first, by_p
 
 
 def _negative_binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     """The derivatives of I(p; n, k+1) by k, n and p."""
     last = k + 1.0
-    return beta_b(n, last, p), beta_a(n, last, p), beta_density(n, last, p)
+    by_n, by_last, by_q = _either(n, last, 1.0 - p)
+    return by_last, by_n, negative(by_q)
 
 
 def _count_inverse(ufunc: Any, slopes: Callable[..., Any], solved: int, ranges: Any) -> Op:
-    """The inverse of F(k, n, p) in k or n: of its operands y = F takes the place of that one."""
+    """The inverse of F(k, n, p) in k or n: of its operands y = F takes the place of that one.
+
+    A binomial count that SciPy clips to 0 does not move, and one that it clips to n goes with n.
+    """
 
     def partial(k: int) -> Callable[..., Any]:
         def by(found: Any, *xs: Any) -> Any:
-            moved = slopes(*xs[:solved], found, *xs[solved + 1 :])
-            if k == solved:
-                return divide(1.0, moved[solved])
-            return negative(divide(moved[k], moved[solved]))
+            at_end = equal(found, 0.0)
+            whole = equal(found, xs[1]) if solved == 0 and slopes is _binomial else False
+            held = where(at_end | whole, 0.5 * xs[1] if solved == 0 else 1.0, found)
+            moved = slopes(*xs[:solved], held, *xs[solved + 1 :])
+            slope = divide(1.0 if k == solved else negative(moved[k]), moved[solved])
+            return where(whole, float(k == 1), where(at_end, 0.0, slope))
 
         return by
 

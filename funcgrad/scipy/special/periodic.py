@@ -15,10 +15,22 @@ import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import absolute, divide, less, square, where
+from funcgrad.ops.arithmetic import (
+    absolute,
+    divide,
+    equal,
+    less,
+    maximum,
+    minimum,
+    negative,
+    remainder,
+    sqrt,
+    square,
+    where,
+)
 from funcgrad.ops.transcendental import cos, cosh
 from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
-from funcgrad.scipy.special.differences import above, by_differences
+from funcgrad.scipy.special.differences import SHARE, above, by_differences
 
 MORE = [1, 2, 1]  # values of q and c at which samples are not differentiated by them
 
@@ -45,8 +57,12 @@ def _mathieu(ufunc: Any, value: Op, modified: bool) -> tuple[Op, ...]:
     turn = 1.0 if modified else math.pi / 180
     order = fixed(ufunc.__name__, "the order m")
 
-    def step(m: Any, q: Any, x: Any) -> Any:  # the modified functions are undefined of q < 0
-        return above(q, _share_of_q(m, q)) if modified else _share_of_q(m, q)
+    def step(m: Any, q: Any, x: Any) -> Any:
+        if not modified:
+            return _share_of_q(m, q)
+        # undefined of q < 0; they are waves of the phase 2 √q cosh x
+        wave = divide(SHARE * sqrt(maximum(q, 1e-300)), cosh(minimum(absolute(x), 300.0)))
+        return above(q, minimum(_share_of_q(m, q), wave))
 
     def bend(_: Any, m: Any, q: Any, x: Any) -> Any:
         if modified:
@@ -77,7 +93,25 @@ ORDERS, DEGREES = [0, 1, 1], [2, 3, 1]
 
 
 def _share_of_c(_: Any, __: Any, c: Any, *___: Any) -> Any:
-    return above(c, 0.0625 + absolute(c) / 256.0)
+    return 0.0625 + absolute(c) / 256.0
+
+
+def _radial(m: Any, n: Any, c: Any, x: Any) -> Any:
+    """Of the radius: powers of c near 0, and waves of the phase c x far away."""
+    found = where(equal(c, 0.0), 0.0625, above(c, _share_of_c(m, n, c)))
+    return minimum(found, divide(SHARE, 1.0 + absolute(x)))
+
+
+def _reflected(function: Callable[..., Any], odd: bool) -> Callable[..., Any]:
+    """Below c = 0, where SciPy has no values: λ and the functions of the angle depend on c², and
+    those of the radius are, as spherical Bessel functions of c x, even or odd as n is."""
+
+    def anywhere(m: Any, n: Any, c: Any, *x: Any) -> Any:
+        found = function(m, n, absolute(c), *x)
+        turned = less(c, 0.0) & equal(remainder(n, 2.0), 1.0)
+        return where(turned, negative(found), found) if odd else found
+
+    return anywhere
 
 
 def _within(function: Callable[..., Any], room: float) -> Callable[..., Any]:
@@ -99,7 +133,8 @@ def _whole(ufunc: Any) -> list[Any]:
 
 
 def _separation(ufunc: Any) -> Op:
-    by_c = by_differences(_within(lambda *xs: op(*xs), 280.0), 2, _share_of_c)
+    even = _reflected(lambda *xs: op(*xs), odd=False)
+    by_c = by_differences(_within(even, 280.0), 2, _share_of_c)
     op: Op = special(ufunc, *_whole(ufunc), by_c, ranges=[ORDERS, DEGREES, (1.0, 3.0)])
     return op
 
@@ -137,8 +172,13 @@ def _spheroidal(
         return bend(known[0](m, n, c, cv, x), known[1](m, n, c, cv, x), cv, m, c, x)
 
     refused = fixed(ufunc.__name__, "c: SciPy's values have too few digits for differences")
+    outward = bend is _outer or x[0] > 1
     changes = [
-        by_differences(_within(lambda *xs, i=i: parts[i](*xs), 165.0), 2, _share_of_c)
+        by_differences(
+            _within(_reflected(lambda *xs, i=i: parts[i](*xs), outward), 165.0),
+            2,
+            _radial if outward else _share_of_c,
+        )
         for i in (0, 1)
     ]
     if not by_c:

@@ -27,12 +27,18 @@ from funcgrad.ops.arithmetic import (
     greater,
     greater_equal,
     less,
+    less_equal,
     logical_and,
+    logical_not,
+    logical_or,
     negative,
+    remainder,
+    rint,
+    sqrt,
     where,
 )
 from funcgrad.ops.pointwise import sinc
-from funcgrad.ops.transcendental import arccos, arccosh, cos, cosh, sin, sinh
+from funcgrad.ops.transcendental import arccos, arccosh, arcsin, cos, cosh, sin, sinh
 from funcgrad.scipy.special.define import NAMES, Range, fixed, over, special
 from funcgrad.scipy.special.differences import BESIDE, by_differences, from_poles, mild
 from funcgrad.scipy.special.hypergeometric import kummer_by_first
@@ -143,19 +149,29 @@ def _second_angle(turn: Callable[..., Any]) -> Callable[..., Any]:
     return slope
 
 
-def _first_slope(n: Any, u: Any) -> Any:
-    """n U_{n-1}; where n - 1 would be rounded, n² times sin(n θ) / (n sin θ)."""
-    small = less(absolute(n), 0.25)
-    far = greater(u, 1.0)
-    turn = arccos(where(far, 0.5, where(small, u, 0.5)))
-    grown = arccosh(where(far, where(small, u, 1.5), 1.5))
-    quotient = where(
-        far,
-        over(sinh(n * grown), n * sinh(grown), 1.0),
-        divide(sinc(divide(n * turn, math.pi)), sinc(divide(turn, math.pi))),
-    )
-    apart = where(small, 1.0, n)
-    return n * where(small, n * quotient, eval_chebyu(apart - 1, u))
+def _first_slope(n: Any, u: Any, low: Any = None) -> Any:
+    """n U_{n-1}(u); of n between integers n sin(n θ) / sin θ, from the nearer end.
+
+    SciPy's values have few digits there. `low` is (1 + u) / 2; with φ = π - θ, from the end at -1,
+    the sine is sin(n π) cos(n φ) - cos(n π) sin(n φ).
+    """
+    n = absolute(n)  # it is even
+    whole = rint(n)
+    low = 0.5 * (1.0 + u) if low is None else low
+    left, inside = less(u, 0.0), less(absolute(u), 1.0)
+    share = where(left, low, 0.5 * (1.0 - u))
+    as_it_is = logical_or(equal(n, whole), less_equal(absolute(share), 0.0))
+    rest = where(as_it_is, 0.25, n - whole)
+    inside = logical_and(inside, logical_not(as_it_is))
+    sign = 1.0 - 2.0 * remainder(whole, 2.0)
+    angle = 2.0 * arcsin(sqrt(where(inside, share, 0.25)))
+    waves = n * divide(sinc(divide(n * angle, math.pi)), sinc(divide(angle, math.pi)))
+    torn = divide(sin(math.pi * rest) * cos(n * angle), sin(angle))
+    near = where(left, sign * (torn - cos(math.pi * rest) * waves), waves)
+    grown = arccosh(where(less(1.0, u), u, 1.5))
+    away = where(left, math.nan, divide(sinh(n * grown), sinh(grown)))
+    between = where(inside, near, away)
+    return n * where(as_it_is, eval_chebyu(where(as_it_is, n, 1.0) - 1.0, u), between)
 
 
 def _masked(slope: Callable[..., Any], count: int) -> Callable[..., Any]:
@@ -272,7 +288,7 @@ eval_sh_legendre: Op = _polynomial(
 )
 eval_sh_chebyt: Op = _polynomial(
     sp.eval_sh_chebyt,
-    lambda n, x: 2.0 * _first_slope(n, 2.0 * x - 1.0),
+    lambda n, x: 2.0 * _first_slope(n, 2.0 * x - 1.0, x),
     x=(0.1, 0.9),
     by_degree=lambda _: _angle(1.0, lambda x: 2.0 * x - 1.0),
 )

@@ -23,7 +23,10 @@ import scipy.stats
 from funcgrad.core.boundary import publish
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
-from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)
+from funcgrad.scipy.stats import (  # noqa: F401 (SciPy's own classes and methods come to them)
+    kernel_density,
+    normal_orthant,
+)
 from funcgrad.scipy.stats.data import (
     hmean,
     linregress,
@@ -34,20 +37,27 @@ from funcgrad.scipy.stats.data import (
 )
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.expectile import expectile
+from funcgrad.scipy.stats.most_likely import boxcox_normmax, ppcc_max, yeojohnson_normmax
 from funcgrad.scipy.stats.multivariate import RECORDS
+from funcgrad.scipy.stats.priors import RECORDS as PRIORS
+from funcgrad.scipy.stats.trials import TRIALS
 
-_SEVERAL = [*sorted({name for name, _ in RECORDS}), "gaussian_kde"]
+_SEVERAL = [*sorted({name for name, _ in [*RECORDS, *PRIORS]}), "gaussian_kde"]
+_SEVERAL += ["poisson_binom"] if TRIALS else []
 _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.stats."))
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
 __all__ = [
+    "boxcox_normmax",
     "expectile",
     "hmean",
     "linregress",
     "mode",
     "percentileofscore",
+    "ppcc_max",
     "rankdata",
     "spearmanr",
+    "yeojohnson_normmax",
     *ROWS,
     *_SEVERAL,
     *_PROGRAMS,

@@ -19,14 +19,14 @@ from funcgrad.ops.transcendental import exp, expm1, log, tanh
 from funcgrad.scipy.special.bessel import ive
 from funcgrad.scipy.special.gamma_functions import betaln
 from funcgrad.scipy.special.gamma_functions import zeta_function as zeta
-from funcgrad.scipy.special.incomplete import chndtr
+from funcgrad.scipy.special.sampling import chndtr
 from funcgrad.scipy.stats.discrete import (
     _hypergeom_high,
     _hypergeom_logpmf,
     _hypergeom_low,
     _summed,
 )
-from funcgrad.scipy.stats.families import INF, Family
+from funcgrad.scipy.stats.family import INF, Family
 
 __all__ = ["COUNTS"]
 

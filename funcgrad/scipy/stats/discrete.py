@@ -27,7 +27,7 @@ from funcgrad.ops.transcendental import exp, expm1, log, log1p
 from funcgrad.scipy.special.elementary import entr, xlog1py, xlogy
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln
 from funcgrad.scipy.special.incomplete import betainc, betaincc, gammainc, gammaincc
-from funcgrad.scipy.stats.families import INF, Family
+from funcgrad.scipy.stats.family import INF, Family
 from funcgrad.transforms.while_loop import while_loop
 
 __all__ = ["DISCRETE"]

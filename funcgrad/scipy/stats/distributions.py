@@ -9,173 +9,68 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.stats as sps
 
-from funcgrad.core.forms import Explicit, elementwise, explicit
+from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.forms.shared import align
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
-    cast,
     divide,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
     multiply,
     negative,
-    sqrt,
     subtract,
-    where,
 )
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.shape import broadcast_to, unbroadcast
-from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.dispatch import scipy_method
-from funcgrad.scipy.special.define import fixed
-from funcgrad.scipy.stats import discrete
-from funcgrad.scipy.stats.counts import COUNTS as COUNTED
-from funcgrad.scipy.stats.families import FAMILIES, Family
-from funcgrad.scipy.stats.hyperbolic import HYPERBOLIC
+from funcgrad.scipy.stats.averages import average
+from funcgrad.scipy.stats.formulas import (
+    DISCRETE,
+    ROWS,
+    at_shapes,
+    formula_of,
+    moment_of,
+    standard,
+)
 from funcgrad.scipy.stats.limits import LIMITS
-from funcgrad.scipy.stats.moments import with_moments
-from funcgrad.scipy.stats.noncentral import NONCENTRAL
-from funcgrad.scipy.stats.stable import STABLE
-from funcgrad.scipy.stats.studentized import STUDENTIZED
-from funcgrad.scipy.stats.whole_numbers import WHOLE
-from funcgrad.scipy.stats.written import WRITTEN
+from funcgrad.scipy.stats.operands import COUNT, number
+from funcgrad.scipy.stats.trials import TRIALS, of_trials
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
-DISCRETE: dict[str, Family] = {**discrete.DISCRETE, **COUNTED}
-_STATED: dict[str, Family] = {
-    **FAMILIES, **NONCENTRAL, **WRITTEN, **LIMITS, **HYPERBOLIC, **WHOLE, **STABLE,
-    **STUDENTIZED, **DISCRETE,
-}  # fmt: skip
-ROWS = {
-    name: with_moments(name, row)
-    for name, row in _STATED.items()
-    if hasattr(sps, name)  # older releases lack some
-}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")
 
-# -------------------------------------------------------------------------------- formulas
 
-
-def _standard(row: Family, name: str) -> Callable[..., Any] | None:
-    """The formula of a method in standard form, without what lies outside the support."""
-    if name in ("pmf", "pdf"):
-        return lambda y, *s: exp(row.logpdf(y, *s))
-    if name in ("logpmf", "logpdf"):
-        return row.logpdf
-    stated: Callable[..., Any] | None = getattr(row, name)
-    if stated is not None or not name.startswith("log"):
-        return stated
-    plain: Callable[..., Any] | None = getattr(row, name[3:])
-    return None if plain is None else lambda y, *s: log(plain(y, *s))
-
-
-def _at(x: Any, shapes: Sequence[Any]) -> Any:
-    return x(*shapes) if callable(x) else x
-
-
-def _allowed(row: Family, shapes: Sequence[Any], scale: Any) -> Any:
-    ok = greater(scale, 0)
-    if row.allowed is not None:
-        return logical_and(ok, row.allowed(*shapes))
-    return functools.reduce(lambda found, s: logical_and(found, greater(s, 0)), shapes, ok)
-
-
-_BEYOND = {  # to the left of the support, to the right of it
-    "pdf": (0.0, 0.0),
-    "logpdf": (-math.inf, -math.inf),
-    "pmf": (0.0, 0.0),
-    "logpmf": (-math.inf, -math.inf),
-    "cdf": (0.0, 1.0),
-    "logcdf": (-math.inf, 0.0),
-    "sf": (1.0, 0.0),
-    "logsf": (0.0, -math.inf),
-}
-
-COUNT = elementwise(
-    np.floor,
-    fixed("scipy.stats", "the count k"),
-    name="scipy_stats_count",
-    sample=lambda: [Sample((np.arange(3),))],
-)
-
-
-def _formula(name: str, method: str) -> Callable[..., Any]:
-    """A method as a function of a place, the shapes, and the location and scale."""
-    row, counts = ROWS[name], name in DISCRETE
-    f = _standard(row, method)
-    assert f is not None
-
-    def composed(x: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        with np.errstate(all="ignore"):
-            y = divide(subtract(x, loc), scale)
-            if counts:
-                given, y = y, COUNT(y)
-            low, high = (_at(end, shapes) for end in row.support)
-            if row.closed:
-                within = logical_and(greater_equal(y, low), less_equal(y, high))
-            else:
-                within = logical_and(greater(y, low), less(y, high))
-            inside = f(where(within, y, _at(row.inside, shapes)), *shapes)
-            if method == "pdf":
-                inside = divide(inside, scale)
-            elif method == "logpdf":
-                inside = subtract(inside, log(scale))
-            left, right = _BEYOND[method]
-            out = where(within, inside, where(less_equal(y, low), left, right))
-            if method in ("pmf", "logpmf"):
-                out = where(equal(given, y), out, left)
-            good = logical_and(_allowed(row, shapes, scale), equal(y, y))
-            return where(good, out, math.nan)
-
-    return composed
-
-
-def _moment(name: str, method: str) -> Callable[..., Any] | None:
-    """A moment as a function of the shapes, and the location and scale."""
-    row = ROWS[name]
-    f = row.var if method == "std" else getattr(row, method)
-    if f is None:
+def _average(name: str, method: str) -> Callable[..., Any] | None:
+    """By quantiles, where they have derivatives."""
+    if name in DISCRETE or ROWS[name].cdf is None:
         return None
 
-    def composed(*rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        with np.errstate(all="ignore"):
-            found = f(*shapes)
-            if method == "mean":
-                out = add(loc, multiply(scale, found))
-            elif method == "entropy":
-                out = add(found, log(scale) if name not in DISCRETE else 0.0 * scale)
-            elif method == "var":
-                out = multiply(found, multiply(scale, scale))
-            else:
-                out = multiply(sqrt(found), scale)
-            # every operand counts for the shape of the result
-            out = add(out, multiply(0.0, add(loc, scale)))
-            return where(_allowed(row, shapes, scale), out, math.nan)
+    def quantile(which: str) -> Callable[..., Any]:
+        def of_shares(u: Any, *shapes: Any) -> Any:
+            found = record(name, which)
+            assert found is not None
+            return bind(found, tuple(map(number, (u, *shapes, 0.0, 1.0))))
 
-    return composed
+        return of_shares
+
+    def log_density(x: Any, *shapes: Any) -> Any:
+        return formula_of(name, "logpdf")(x, *shapes, 0.0, 1.0)
+
+    return average(method, quantile("ppf"), quantile("isf"), log_density)
 
 
 # --------------------------------------------------------------------------------- records
@@ -217,10 +112,10 @@ def record(name: str, method: str) -> Valued | Explicit | Constant | None:
     if method in ("ppf", "isf"):
         return _quantile(name, method, full)
     if method in ("mean", "var", "std", "entropy"):
-        composed, places = _moment(name, method), ()
+        composed, places = moment_of(name, method, _average), ()
     else:
-        known = _standard(ROWS[name], method)
-        composed, places = _formula(name, method) if known else None, _places(name)
+        known = standard(ROWS[name], method)
+        composed, places = formula_of(name, method) if known else None, _places(name)
     if composed is None:
         return None
     made: Valued = valued(
@@ -251,7 +146,7 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
     if ROWS[name].cdf is None:
         return None
     tail = "cdf" if method == "ppf" else "sf"
-    integral, density = _formula(name, tail), _formula(name, "pdf")
+    integral, density = formula_of(name, tail), formula_of(name, "pdf")
     way = 1.0 if method == "ppf" else -1.0
 
     def at_place(x: Any, moving: Sequence[int], rest: Sequence[Any]) -> Callable[..., Any]:
@@ -263,28 +158,47 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
 
         return f
 
+    def along_axis(x: Any, rest: Sequence[Any]) -> Any:
+        """The slope by the scale; that by the location is 1, also where the density is 0."""
+        *_, loc, scale = rest
+        return divide(subtract(x, loc), scale)
+
     def pull(g: Any, x: Any, q: Any, *rest: Any, needs: Sequence[bool]) -> list[Any]:
-        moving = [i for i, need in enumerate(needs[1:]) if need]
-        with np.errstate(all="ignore"):
-            part = divide(g, multiply(way, density(x, *rest)))
+        shapes = len(rest) - 2
+        moving = [i for i, need in enumerate(needs[1 : 1 + shapes]) if need]
         found: list[Any] = [None] * len(needs)
+        with np.errstate(all="ignore"):
+            part = divide(g, multiply(way, density(x, *rest))) if needs[0] or moving else None
         if needs[0]:
             found[0] = unbroadcast(part, type_of(q))
         if moving:
             _, back = vjp(at_place(x, moving, rest), *(rest[i] for i in moving))
             for i, c in zip(moving, back(negative(part)), strict=True):
                 found[i + 1] = c
+        if needs[-2]:
+            found[-2] = unbroadcast(broadcast_to(g, type_of(x).shape), type_of(rest[-2]))
+        if needs[-1]:
+            found[-1] = unbroadcast(multiply(g, along_axis(x, rest)), type_of(rest[-1]))
         return found
 
     def push(x: Any, xs: Sequence[Any], ts: Sequence[Any]) -> Any:
-        rest, moving = xs[1:], [i for i, t in enumerate(ts[1:]) if t is not None]
+        rest, shapes = xs[1:], len(xs) - 3
+        moving = [i for i, t in enumerate(ts[1 : 1 + shapes]) if t is not None]
         total = None if ts[0] is None else broadcast_to(ts[0], type_of(x).shape)
         if moving:
             given = tuple(rest[i] for i in moving), tuple(ts[i + 1] for i in moving)
             moved = negative(jvp(at_place(x, moving, rest), *given)[1])
             total = moved if total is None else add(total, moved)
-        with np.errstate(all="ignore"):
-            return divide(total, multiply(way, density(x, *rest)))
+        if total is not None:
+            with np.errstate(all="ignore"):
+                total = divide(total, multiply(way, density(x, *rest)))
+        if ts[-2] is not None:
+            shifted = broadcast_to(ts[-2], type_of(x).shape)
+            total = shifted if total is None else add(total, shifted)
+        if ts[-1] is not None:
+            scaled = multiply(along_axis(x, rest), ts[-1])
+            total = scaled if total is None else add(total, scaled)
+        return total
 
     found: Explicit = explicit(
         full,
@@ -302,15 +216,6 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
 # --------------------------------------------------------------------------------- methods
 
 
-def number(x: Any) -> Array:
-    """An operand in double precision, in which SciPy computes all distributions."""
-    x = operand(x)
-    kind = type_of(x)
-    if kind.dtype == np.float64 and not kind.weak:
-        return x
-    return cast(x, np.float64)
-
-
 def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
     """The record of a method of a distribution, which may be frozen, or None."""
     if not isinstance(dist, (sps.rv_continuous, sps.rv_discrete)):
@@ -318,6 +223,8 @@ def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
     row = str(dist.name)
     if type(getattr(sps, row, None)) is not type(dist):  # another with that name
         return None
+    if row == "poisson_binom":
+        return TRIALS.get(name)
     name = "ppf" if name == "median" else name
     known = row in ROWS and name in {*CONTINUOUS, *COUNTS, *MOMENTS}
     return record(row, name) if known else None
@@ -330,6 +237,8 @@ def method(dist: Any, name: str, given: Sequence[Any], keywords: dict[str, Any])
     elif name not in MOMENTS and not given:  # the place by its name
         given = (keywords.pop(next(k for k in keywords if k in "xqk")),)
     found = record_of(dist, name)
+    if dist.name == "poisson_binom" and (made := of_trials(name, given, keywords)) is not None:
+        return made
     if found is None:
         raise UnsupportedCallError(
             located(
@@ -374,7 +283,7 @@ def _freeze(self: Any, *args: Any, **keywords: Any) -> Any:
     made.args, made.kwds, made.dist = args, keywords, type(self)(**self._updated_ctor_param())
     shapes, *_ = made.dist._parse_args(*args, **keywords)
     shapes = tuple(map(number, shapes))
-    made.a, made.b = (_at(end, shapes) for end in ROWS[self.name].support)
+    made.a, made.b = (at_shapes(end, shapes) for end in ROWS[self.name].support)
     return made
 
 
@@ -399,3 +308,36 @@ for _name in _INSTEAD:
     if _name != "fit":
         _refuse(sps.norm, _name)
 _refuse(sps.rv_continuous, "fit")
+
+_RATHER = {
+    "rvs": "draw u = rng.uniform(size=n) and call {0}.ppf(u, ...), or take funcgrad.random",
+    "count": "a drawn count has no derivative; take that of {0}.logpmf, the score",
+    "expect": "sum or integrate the function times {0}.{1} over a fixed range",
+    "support": "it is where {0}.{1} is not 0",
+}
+"""What to call in place of a method whose own code computes for some distributions alone."""
+
+
+def _attempt(holder: Any, name: str) -> None:
+    own = inspect.getattr_static(holder, name).__wrapped__
+
+    @scipy_method(holder, name)
+    def define(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return own(self, *args, **kwargs)
+        except TracerConversionError as error:
+            full, counts = f"scipy.stats.{self.name}", isinstance(self, sps.rv_discrete)
+            rather = _RATHER["count" if counts and name == "rvs" else name]
+            rather = rather.format(full, "pmf" if counts else "pdf")
+            raise UnsupportedCallError(
+                located(f"{full}.{name} cannot compute with traced shapes; {rather}")
+            ) from error
+
+
+for _holder, _name in (
+    (sps.rv_continuous.__mro__[1], "rvs"),
+    (sps.rv_discrete, "rvs"),
+    (sps.rv_discrete, "expect"),
+    (sps.rv_continuous.__mro__[1], "support"),
+):
+    _attempt(_holder, _name)

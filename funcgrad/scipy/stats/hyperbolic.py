@@ -28,7 +28,7 @@ from funcgrad.scipy.special.bessel import k1e, kve
 from funcgrad.scipy.special.elementary import expit, log_expit, logit
 from funcgrad.scipy.special.gamma_functions import betaln
 from funcgrad.scipy.special.hypergeometric import hyp2f1
-from funcgrad.scipy.stats.families import LOG_ROOT_2PI, POSITIVE, UNIT, Family
+from funcgrad.scipy.stats.family import LOG_ROOT_2PI, POSITIVE, UNIT, Family
 from funcgrad.scipy.stats.outward import integrals
 
 __all__ = ["HYPERBOLIC"]

@@ -29,16 +29,9 @@ from funcgrad.scipy.special.elementary import log_expit
 from funcgrad.scipy.special.empirical import tklmbda
 from funcgrad.scipy.special.error import log_ndtr
 from funcgrad.scipy.special.gamma_functions import gammaln
-from funcgrad.scipy.stats.families import (
-    INF,
-    LOG_ROOT_2PI,
-    POSITIVE,
-    Family,
-    _log1p_over,
-    _symmetric,
-    _vonmises_cdf,
-)
+from funcgrad.scipy.stats.family import INF, LOG_ROOT_2PI, POSITIVE, Family
 from funcgrad.scipy.stats.outward import integrals
+from funcgrad.scipy.stats.standard_forms import _log1p_over, _symmetric, _vonmises_cdf
 
 __all__ = ["INTEGRALS", "LIMITS"]
 

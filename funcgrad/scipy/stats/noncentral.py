@@ -15,9 +15,9 @@ from funcgrad.scipy.special.elementary import xlogy
 from funcgrad.scipy.special.empirical import kolmogorov, kolmogorov_density
 from funcgrad.scipy.special.gamma_functions import gammaln
 from funcgrad.scipy.special.hypergeometric import hyp0f1
-from funcgrad.scipy.special.incomplete import chndtr
 from funcgrad.scipy.special.noncentral import ncf_log_density, ncfdtr, nct_density, nctdtr
-from funcgrad.scipy.stats.families import ANY, HALF, POSITIVE, Family
+from funcgrad.scipy.special.sampling import chndtr
+from funcgrad.scipy.stats.family import ANY, HALF, POSITIVE, Family
 
 __all__ = ["NONCENTRAL"]
 

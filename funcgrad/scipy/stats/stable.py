@@ -38,7 +38,7 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import arctan2, cos, exp, expm1, log, log1p, sin
 from funcgrad.scipy.special.differences import along
 from funcgrad.scipy.special.elementary import exprel
-from funcgrad.scipy.stats.families import ANY, Family
+from funcgrad.scipy.stats.family import ANY, Family
 from funcgrad.scipy.stats.outward import exp_sinh
 
 __all__ = ["STABLE"]

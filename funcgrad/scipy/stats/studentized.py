@@ -21,7 +21,7 @@ from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special.differences import along
 from funcgrad.scipy.special.error import ndtr
 from funcgrad.scipy.special.gamma_functions import gammaln
-from funcgrad.scipy.stats.families import LOG_ROOT_2PI, POSITIVE, Family
+from funcgrad.scipy.stats.family import LOG_ROOT_2PI, POSITIVE, Family
 
 __all__ = ["STUDENTIZED"]
 

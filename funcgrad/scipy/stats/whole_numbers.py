@@ -23,7 +23,7 @@ from funcgrad.ops.arithmetic import equal, greater_equal, logical_and, negative,
 from funcgrad.ops.transcendental import log
 from funcgrad.scipy.special.define import fixed, special
 from funcgrad.scipy.special.empirical import smirnov, smirnov_bend, smirnov_slope
-from funcgrad.scipy.stats.families import Family
+from funcgrad.scipy.stats.family import Family
 
 __all__ = ["WHOLE"]
 

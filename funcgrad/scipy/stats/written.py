@@ -19,7 +19,7 @@ import scipy.stats as sps
 from funcgrad.ops.arithmetic import isfinite, logical_and, where
 from funcgrad.ops.transcendental import log
 from funcgrad.scipy.programs import program
-from funcgrad.scipy.stats.families import Family
+from funcgrad.scipy.stats.family import Family
 from funcgrad.scipy.stats.limits import INTEGRALS
 
 __all__ = ["WRITTEN"]
