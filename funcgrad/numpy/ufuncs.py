@@ -85,8 +85,9 @@ METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 
 _OF_SCIPY = (
     *("cluster.vq", "differentiate"),
-    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "signal.windows"),
-    *("sparse", "sparse.linalg", "spatial.distance", "special", "stats"),
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize"),
+    *("signal", "signal.windows", "sparse", "sparse.linalg"),
+    *("spatial.distance", "special", "stats"),
 )
 _SERIES = ("polynomial", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
 

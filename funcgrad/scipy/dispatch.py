@@ -26,9 +26,7 @@ from funcgrad.core.tracer import running
 from funcgrad.errors import (
     FuncgradError,
     TracerConversionError,
-    UnsupportedCallError,
     failed_in_scipy,
-    located,
 )
 from funcgrad.numpy.function_calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
@@ -117,8 +115,14 @@ def _class(holder: Any) -> Any:
     return holder if isinstance(holder, type) else type(holder)
 
 
-def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Callable[..., Any]:
-    """What says who computes a call: SciPy's body `own`, or ours of `key` for a traced value."""
+def _chooser(
+    own: Callable[..., Any], key: Any, module: str, name: str, method: bool
+) -> Callable[..., Any]:
+    """What says who computes a call: SciPy's body `own`, or ours of `key` for a traced value.
+
+    `name` is the public one of `own` in its module.
+    """
+    name = f"{module}.{name}"
 
     def choose(args: Any, kwargs: Any) -> Callable[..., Any]:
         if not running.count:
@@ -130,7 +134,7 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
         calls = any(map(callable, args)) or any(map(callable, kwargs.values()))
         if found == RAW and not calls:
             return own
-        attempt = functools.partial(_attempt, own, f"{module}.{own.__name__}")
+        attempt = functools.partial(_attempt, own, name)
         if any(k.startswith("_") for k in kwargs):  # one program of SciPy's calls another
             return own if found == RAW else attempt
         importlib.import_module(LIBRARIES[module])
@@ -138,7 +142,7 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
         if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
             return ours
         if found == RAW:
-            return own
+            return own if method or ours is not None else functools.partial(_calling, own, name)
         if found == BOXED and not method:
             return functools.partial(_unboxed, own)
         return attempt
@@ -178,7 +182,7 @@ def outer({names}):
     return code
 
 
-def _change(function: Any, module: str, method: bool) -> None:
+def _change(function: Any, module: str, name: str, method: bool) -> None:
     """Give `function` the body above; what it was is its ``__wrapped__``, as decorators have it."""
     with _LOCK:  # two threads may import two modules that have it
         if not isinstance(function, FunctionType) or function in _DONE:
@@ -199,7 +203,7 @@ def _change(function: Any, module: str, method: bool) -> None:
         vars(own).update(more)
         own.__kwdefaults__ = keywords
         function.__wrapped__ = own  # type: ignore[attr-defined]
-        choose = _chooser(own, function, module, method)
+        choose = _chooser(own, function, module, name, method)
         function.__kwdefaults__ = {**(keywords or {}), "_choose": choose}
         # profiles and tracebacks tell functions apart by these names
         function.__code__ = _body(len(code.co_freevars)).replace(
@@ -207,10 +211,21 @@ def _change(function: Any, module: str, method: bool) -> None:
         )
 
 
+def _calling(own: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """SciPy's own body, where nothing is traced but perhaps what its functions close over."""
+    from funcgrad.scipy.watched import watched
+
+    return watched(own, name)(*args, **kwargs)
+
+
 def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
     """SciPy's program, over our functions: right, or an error where it leaves Python."""
     from funcgrad.scipy.programs import program  # it stands on the namespace
+    from funcgrad.scipy.reasons import REFUSED
+    from funcgrad.scipy.watched import refusal
 
+    if name in REFUSED:
+        raise refusal(name, "gets traced values")
     try:
         return program(function)(*args, **kwargs)
     except (
@@ -220,14 +235,7 @@ def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: A
         ours = isinstance(error, FuncgradError) and not isinstance(error, TracerConversionError)
         if not ours and failed_in_scipy(error):
             told = next(iter(str(error).splitlines()), type(error).__name__)
-            raise UnsupportedCallError(
-                located(
-                    f"{name} cannot compute with traced values ({told}), and "
-                    f"{LIBRARIES[name.rpartition('.')[0]]} has no derivative of it; write it with "
-                    "functions that have one, state a rule with funcgrad.custom_vjp, or apply it "
-                    "to funcgrad.value(x) if it is a constant"
-                )
-            ) from error
+            raise refusal(name, f"cannot compute with traced values ({told})") from error
         raise
 
 
@@ -248,20 +256,22 @@ class _Fourier:
             return NotImplemented  # the next backend is asked
 
         scipys.__name__ = method.__name__
-        return _chooser(scipys, method, "scipy.fft", False)(args, kwargs)(*args, **kwargs)
+        choose = _chooser(scipys, method, "scipy.fft", method.__name__, False)
+        return choose(args, kwargs)(*args, **kwargs)
 
 
 def _prepare(module: Any) -> None:
     """Change the public functions of a module of SciPy, and the methods of its classes."""
     name = module.__name__
     for each in module.__all__:
-        _change(getattr(module, each, None), name, False)
+        _change(getattr(module, each, None), name, each, False)
     if name == "scipy.fft":
         module.register_backend(_Fourier)
     for holder, methods in METHODS.get(name, {}).items():
         classes = _class(getattr(module, holder, None)).__mro__
         for method in methods.split():  # another version of SciPy may lack it
-            _change(next((vars(c)[method] for c in classes if method in vars(c)), None), name, True)
+            found = next((vars(c)[method] for c in classes if method in vars(c)), None)
+            _change(found, name, method, True)
 
 
 class Finder:

@@ -299,6 +299,7 @@ _IN_ALL = {
     ),
     "scipy.interpolate": "make_smoothing_spline lagrange",
     "scipy.integrate": "fixed_quad",
+    "scipy.optimize": "rosen rosen_der rosen_hess rosen_hess_prod",
     "scipy.linalg": "kron",  # until SciPy 1.17
 }
 _WHERE_VALUES_ARE_KNOWN = {"scipy.ndimage": "maximum minimum median"}

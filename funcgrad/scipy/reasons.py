@@ -55,10 +55,12 @@ _OF: dict[str, dict[str, str]] = {
     },
     "scipy.integrate": {
         "it makes an array of constants": "lebedev_rule newton_cotes",
-        "it calls a function of yours at places that it chooses by the values; take quad": (
-            "cubature nsum qmc_quad tanhsinh"
+    },
+    "scipy.optimize": {
+        "it prints": "show_options linprog_verbose_callback",
+        "the pairs that it finds have no derivative; index the costs with them": (
+            "linear_sum_assignment quadratic_assignment"
         ),
-        "it solves an equation by steps that it chooses": ("odeint solve_bvp solve_ivp"),
     },
     "scipy.spatial.distance": {
         "it compares truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",
@@ -69,12 +71,38 @@ _OF: dict[str, dict[str, str]] = {
     },
 }
 
-REASONS = {
-    f"{module}.{name}": reason
-    for module, reasons in _OF.items()
-    for reason, names in reasons.items()
-    for name in names.split()
+_SEARCHES: dict[str, dict[str, str]] = {
+    "scipy.integrate": {
+        "it calls a function of yours at places that it chooses by the values; take quad": (
+            "cubature nsum qmc_quad tanhsinh"
+        ),
+        "it solves an equation by steps that it chooses": "odeint solve_bvp solve_ivp",
+    },
+    "scipy.optimize": {
+        "where it stops is decided by comparisons; take minimize_scalar, or brent": "bracket",
+        "the length of a step is decided by comparisons; take minimize": "line_search",
+        "take scipy.optimize.minimize with that method, whose result has derivatives": (
+            "fmin_l_bfgs_b fmin_tnc fmin_slsqp fmin_cobyla"
+        ),
+        "whole numbers do not move; take linprog with these given": "milp",
+    },
 }
+"""Of these the code would run on traced values, and may give a derivative of 0 without a word."""
+
+
+def _named(table: dict[str, dict[str, str]]) -> dict[str, str]:
+    return {
+        f"{module}.{name}": reason
+        for module, reasons in table.items()
+        for reason, names in reasons.items()
+        for name in names.split()
+    }
+
+
+REFUSED = frozenset(_named(_SEARCHES))
+"""Full public names of functions that traced values never reach."""
+
+REASONS = _named(_OF) | _named(_SEARCHES)
 """Full public name -> why it has no definition."""
 
 

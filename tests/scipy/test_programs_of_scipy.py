@@ -21,6 +21,7 @@ nd = pytest.importorskip("scipy.ndimage")
 ip = pytest.importorskip("scipy.interpolate")
 sl = pytest.importorskip("scipy.linalg")
 si = pytest.importorskip("scipy.integrate")
+so = pytest.importorskip("scipy.optimize")
 
 from funcgrad.scipy import programs  # noqa: E402
 from funcgrad.scipy.programs import KNOWN  # noqa: E402
@@ -33,12 +34,16 @@ OPERANDS = {
     "M": draw(0.5, 2, (3, 3)),
     "image": draw(0.5, 2, (7, 8)),
 }
-CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "sl": sl, "si": si, "np": np}
+CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "sl": sl, "si": si, "so": so, "np": np}
 CONSTANTS |= {"t": np.arange(9.0), "labels": np.arange(56).reshape(7, 8) % 3}
 STEP = 1e-6
 
 CALLS = """
 si.fixed_quad(np.exp, 0.1 * x[0], y[0])
+so.rosen(x)
+so.rosen_der(x)
+so.rosen_hess(x)
+so.rosen_hess_prod(x, y)
 st.pearsonr(x, y)
 st.pearsonr(A, A[:, ::-1] ** 2, axis=1)
 st.iqr(x)
@@ -274,6 +279,7 @@ def test_second_order(call: str) -> None:
 def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
     short = {"scipy.stats": "st", "scipy.signal": "sg", "scipy.ndimage": "nd"}
     short |= {"scipy.interpolate": "ip", "scipy.linalg": "sl", "scipy.integrate": "si"}
+    short |= {"scipy.optimize": "so"}
     for full, record in KNOWN.items():
         module, _, name = full.rpartition(".")
         if not hasattr(importlib.import_module(module), name):
@@ -291,12 +297,16 @@ def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
         lambda x: sg.find_peaks(x, height=0.1)[1]["peak_heights"],
         lambda x: st.weightedtau(x, x[::-1]).statistic,
         lambda x: ip.splprep([x, 2 * x])[0][1][0],
-        lambda x: st.boxcox(x)[0],
     ],
 )
 def test_what_compiled_code_refuses_is_a_named_error(call: Any) -> None:
     with pytest.raises(UnsupportedCallError, match=r"cannot compute with traced.*(\n.*)*lambda"):
         fg.grad(lambda x: np.sum(call(x)))(OPERANDS["x"])
+
+
+def test_a_search_within_a_program_that_branches_is_a_named_error() -> None:
+    with pytest.raises((AbstractValueError, UnsupportedCallError), match=r"brent|cannot compute"):
+        fg.grad(lambda x: np.sum(st.boxcox(x)[0]))(OPERANDS["x"])
 
 
 @pytest.mark.parametrize("name, pick", [("siegelslopes", 0), ("shapiro", 0)])

@@ -1,18 +1,7 @@
-"""``funcgrad.scipy.optimize``: `minimize` in JAX's manner, whose result has derivatives.
+"""`minimize` in JAX's manner, by our gradients, whose result has derivatives.
 
 SciPy's solver runs; gradients are ours. Other solvers and constraints are those of
 `scipy.optimize.minimize` itself, to which gradients and Hessians are given (the how-to pages).
-
-Examples
---------
->>> import numpy as np
->>> import funcgrad as fg
->>> from funcgrad.scipy.optimize import minimize
->>> f = lambda x, a: np.sum((x - a) ** 2) + np.sum(x**4)
->>> best = lambda a: minimize(f, np.zeros(2), (a,), method="BFGS", tol=1e-9).x
->>> fg.jacobian(best)(np.array([0.0, 3.0])).round(6) + 0.0
-array([[1.      , 0.      ],
-       [0.      , 0.142857]])
 """
 
 from __future__ import annotations
@@ -23,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from funcgrad.core.boundary import publish
 from funcgrad.core.tracer import operand, running, type_of
 from funcgrad.errors import located
 from funcgrad.numpy.linalg import solve
 from funcgrad.ops.arithmetic import negative, where
-from funcgrad.scipy.reasons import why_not
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     closure_convert,
@@ -207,6 +194,3 @@ def _differentiable(objective: Function, dtype: Any, settings: dict[str, Any]) -
         return out, none._replace(x=step, fun=rise)
 
     return found
-
-
-publish(__name__, reason=why_not(__name__))

@@ -1,0 +1,87 @@
+"""Functions of the user's that SciPy calls, watched for traced values, which it may not take.
+
+SciPy turns what such a function returns into numbers, or compares them and keeps the points, whose
+derivative would be 0 without a word. So where nothing that SciPy is given is traced, but what it
+calls may close over something that is, a traced result is a named error: at once where `reasons`
+says that the function never takes one, else where SciPy fails with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+from funcgrad.errors import (
+    FuncgradError,
+    TracerConversionError,
+    UnsupportedCallError,
+    failed_in_scipy,
+    located,
+)
+from funcgrad.numpy.function_calls import TRACED, state
+from funcgrad.numpy.ufuncs import LIBRARIES
+from funcgrad.scipy.reasons import REASONS, REFUSED
+
+__all__ = ["refusal", "watched"]
+
+_OF_THE_USER = (FunctionType, MethodType, functools.partial)
+
+
+def refusal(name: str, why: str) -> UnsupportedCallError:
+    """The error for a function of SciPy's that has no derivative here, and what to take instead."""
+    reason = f" ({REASONS[name]})" if name in REASONS else ""
+    return UnsupportedCallError(
+        located(
+            f"{name} {why}, and {LIBRARIES[name.rpartition('.')[0]]} has no derivative of it"
+            f"{reason}; write it with functions that have one, state a rule with "
+            "funcgrad.custom_vjp, or apply it to funcgrad.value(x) if it is a constant"
+        )
+    )
+
+
+def _holds(x: Any) -> bool:
+    return any(map(_holds, x.values())) if isinstance(x, dict) else state(x) == TRACED
+
+
+def watched(own: Callable[..., Any], name: str, strict: bool = False) -> Callable[..., Any]:
+    """`own`, a function `name` of SciPy's, with an error of ours where it meets traced values.
+
+    With `strict` what it calls may not return any.
+    """
+    strict = strict or name in REFUSED
+    seen: list[str] = []
+
+    def watch(x: Any) -> Any:
+        if type(x) in (list, tuple):
+            return type(x)(map(watch, x)) if any(map(callable, x)) else x
+        if type(x) is dict:
+            return {key: watch(value) for key, value in x.items()}
+        if not isinstance(x, _OF_THE_USER) and not hasattr(type(x), "is_transformed"):
+            return x
+
+        @functools.wraps(x)
+        def asked(*args: Any, **kwargs: Any) -> Any:
+            made = x(*args, **kwargs)
+            if _holds(made):
+                seen.append(getattr(x, "__name__", "a function"))
+                if strict:
+                    raise refusal(name, told())
+            return made
+
+        return asked
+
+    def told() -> str:
+        return f"calls {seen[-1]}, which returns traced values"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return own(*map(watch, args), **{k: watch(v) for k, v in kwargs.items()})
+        except Exception as error:
+            ours = isinstance(error, FuncgradError) and not isinstance(error, TracerConversionError)
+            if seen and not ours and failed_in_scipy(error):
+                raise refusal(name, told()) from error
+            raise
+
+    return call
