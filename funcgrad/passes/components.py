@@ -189,7 +189,7 @@ class _Components:
             array = self.r.arrays.get(now) if isinstance(now, Var) else None
             places = np.ndindex(a.type.shape)
             made = [self.element(now, array, p) for p in places]
-            self.elements[a] = np.array(made).reshape(a.type.shape)
+            self.elements[a] = np.array(made, np.intp).reshape(a.type.shape)  # also of none
         return self.elements[a]
 
     def strong(self, a: Atom) -> Numbers:
@@ -215,8 +215,8 @@ class _Components:
             n: self.r.append(RESHAPE, (self.atom(n, aval),), {"shape": (1,)})[0]
             for n in dict.fromkeys(numbers)
         }
-        if len(pieces) == 1:
-            (number,) = pieces
+        if len(pieces) <= 1:
+            number = next(iter(pieces), self.numbered(self.r.literal(aval.dtype.type(0))))
             made = self.r.append(BROADCAST, (self.atom(number, aval),), {"shape": a.type.shape})
         else:
             line = self.r.append(CONCATENATE, [pieces[n] for n in numbers], {"axis": 0})

@@ -31,6 +31,7 @@ from funcgrad.errors import (
 from funcgrad.numpy.function_calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 from funcgrad.ops.storage import boxed
+from funcgrad.scipy.reasons import REFUSED
 
 __all__ = ["BEHIND", "METHODS", "install", "scipy_method"]
 
@@ -42,6 +43,11 @@ _PRODUCTS = "__matmul__ __rmatmul__ __mul__ __rmul__ multiply dot"
 _SPARSE = ("bsr", "coo", "csc", "csr", "dia")
 
 METHODS: dict[str, dict[str, str]] = {
+    "scipy.integrate": {
+        "OdeSolver": "__init__",  # of which the others are made
+        "ode": "__init__ set_initial_value",
+        "complex_ode": "__init__ set_initial_value",
+    },
     "scipy.interpolate": {
         "PPoly": _PIECES,
         "BPoly": "__init__",
@@ -142,7 +148,8 @@ def _chooser(
         if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
             return ours
         if found == RAW:
-            return own if method or ours is not None else functools.partial(_calling, own, name)
+            plain = ours is not None or (method and name not in REFUSED)
+            return own if plain else functools.partial(_calling, own, name)
         if found == BOXED and not method:
             return functools.partial(_unboxed, own)
         return attempt
@@ -221,7 +228,6 @@ def _calling(own: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -
 def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
     """SciPy's program, over our functions: right, or an error where it leaves Python."""
     from funcgrad.scipy.programs import program  # it stands on the namespace
-    from funcgrad.scipy.reasons import REFUSED
     from funcgrad.scipy.watched import refusal
 
     if name in REFUSED:
@@ -271,7 +277,8 @@ def _prepare(module: Any) -> None:
         classes = _class(getattr(module, holder, None)).__mro__
         for method in methods.split():  # another version of SciPy may lack it
             found = next((vars(c)[method] for c in classes if method in vars(c)), None)
-            _change(found, name, method, True)
+            public = holder if method == "__init__" else f"{holder}.{method}"
+            _change(found, name, public, True)
 
 
 class Finder:

@@ -76,7 +76,10 @@ _SEARCHES: dict[str, dict[str, str]] = {
         "it calls a function of yours at places that it chooses by the values; take quad": (
             "cubature nsum qmc_quad tanhsinh"
         ),
-        "it solves an equation by steps that it chooses": "odeint solve_bvp solve_ivp",
+        "take scipy.optimize.root of the equations at points of yours": "solve_bvp",
+        "take solve_ivp": (
+            "OdeSolver ode ode.set_initial_value complex_ode complex_ode.set_initial_value"
+        ),
     },
     "scipy.optimize": {
         "where it stops is decided by comparisons; take minimize_scalar, or brent": "bracket",

@@ -32,9 +32,10 @@ _OF_THE_USER = (FunctionType, MethodType, functools.partial)
 def refusal(name: str, why: str) -> UnsupportedCallError:
     """The error for a function of SciPy's that has no derivative here, and what to take instead."""
     reason = f" ({REASONS[name]})" if name in REASONS else ""
+    ours = max((k for k in LIBRARIES if name.startswith(f"{k}.")), key=len)
     return UnsupportedCallError(
         located(
-            f"{name} {why}, and {LIBRARIES[name.rpartition('.')[0]]} has no derivative of it"
+            f"{name} {why}, and {LIBRARIES[ours]} has no derivative of it"
             f"{reason}; write it with functions that have one, state a rule with "
             "funcgrad.custom_vjp, or apply it to funcgrad.value(x) if it is a constant"
         )

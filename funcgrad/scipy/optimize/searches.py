@@ -20,18 +20,16 @@ import scipy.optimize
 
 from funcgrad.core.tracer import operand, running, type_of
 from funcgrad.errors import (
-    AbstractValueError,
     NotDifferentiableError,
     UnsupportedCallError,
     located,
 )
-from funcgrad.numpy.function_calls import FUNCTIONS, TRACED, Record, state, unbox
+from funcgrad.numpy.function_calls import FUNCTIONS, Record, unbox
 from funcgrad.ops.arithmetic import cast, negative, where
 from funcgrad.ops.shape import reshape
+from funcgrad.scipy.calls import array, is_traced, staged
 from funcgrad.scipy.watched import watched
 from funcgrad.transforms.api import ShapeDtypeStruct, custom_jvp, jacobian, jvp, pure_callback
-from funcgrad.transforms.captures import walked
-from funcgrad.transforms.closures import converted
 from funcgrad.transforms.implicit import no_tangents
 
 __all__ = [
@@ -57,26 +55,6 @@ BOOL, WHOLE = np.dtype(bool), np.dtype(np.int64)
 
 _WITHIN: Any = threading.local()
 """Whether this thread is in a search of SciPy's that has been given numbers, by `deep`."""
-
-
-def array(x: Any) -> Any:
-    """`x`, which may be a list of traced values, as an operand."""
-    made = FUNCTIONS[np.asarray](x) if isinstance(x, (list, tuple)) else x
-    return operand(made)
-
-
-def is_traced(x: Any) -> bool:
-    """Whether anything in an argument is traced, or closes over what is."""
-    if isinstance(x, dict):
-        return any(map(is_traced, x.values()))
-    if isinstance(x, (list, tuple)):
-        return any(map(is_traced, x))
-    if state(x) == TRACED:
-        return True
-    if callable(x) and not isinstance(x, type):
-        return bool(walked(x).traced)
-    held = getattr(x, "__dict__", None)
-    return held is not None and type(x).__module__.startswith("scipy.") and is_traced(held)
 
 
 class Report(scipy.optimize.OptimizeResult):  # type: ignore[misc]
@@ -148,16 +126,7 @@ class Call:
         """
         if not is_traced(f):
             return lambda held, numbers=False: f
-        try:
-            made, consts = converted(f, kinds)
-        except AbstractValueError as error:
-            told = next(iter(str(error).splitlines()))
-            raise AbstractValueError(
-                located(
-                    f"{told} ({self.name} differentiates a function without knowing at which "
-                    "points SciPy will call it: choose with np.where in it)"
-                )
-            ) from error
+        made, consts = staged(f, *kinds, of=self.name)
         at = slice(len(self.held), len(self.held) + len(consts))
         self.held += consts
 
