@@ -8,6 +8,7 @@ This file imports NumPy only.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -448,14 +449,27 @@ def failed_in_scipy(error: BaseException) -> str:
         code = trace.tb_frame.f_code
         if code.co_filename.startswith(_SCIPY) or _is_compiled(trace.tb_frame) == "scipy":
             module = trace.tb_frame.f_globals.get("__name__", "scipy")
-            public = ".".join(p for p in module.split(".") if not p.startswith("_"))
+            called = code.co_name  # of Cython with its module, and its class
+            full = called if called.startswith("scipy.") else f"{module}.{called}"
+            parts = full.split(".")
+            public = [p for p in parts[:-1] if not p.startswith("_")]
             # what is defined within a function is a decorator's
             if "<locals>" not in code.co_qualname:
-                name = name or f"{public}.{code.co_name}"
+                name = name or ".".join((*public, parts[-1]))
         elif not _is_ours(code.co_filename) and not _is_compiled(trace.tb_frame):
             name = ""
         trace = trace.tb_next
     return name
+
+
+def ours_for(name: str) -> str:
+    """Our public name for a function of SciPy's, or a method of a class; "" where there is none."""
+    module, _, called = name.removesuffix(".__init__").removesuffix(".__call__").rpartition(".")
+    try:
+        found = hasattr(importlib.import_module(f"funcgrad.{module}"), called)
+    except ImportError:
+        found = False
+    return f"funcgrad.{module}.{called}" if found else ""
 
 
 def _is_compiled(frame: types.FrameType) -> str:

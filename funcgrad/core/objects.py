@@ -17,6 +17,7 @@ from funcgrad.errors import (
     ObjectArrayWarning,
     UnsupportedCallError,
     failed_in_scipy,
+    ours_for,
     program_line,
     user_line,
     warn_at_line,
@@ -79,9 +80,11 @@ def explain(trace: Trace, error: BaseException) -> None:
         _add_note(trace, error)
         return
     if theirs:
+        ours = ours_for(theirs)
+        take = f"take {ours}" if ours else "there is no definition of it in funcgrad.scipy"
         raise UnsupportedCallError(
-            f"{theirs} cannot compute with an array of objects ({error}), and there is no "
-            f"definition of it in funcgrad.scipy; {about_objects(trace)}"
+            f"{theirs} cannot compute with an array of objects ({error}), and {take}; "
+            f"{about_objects(trace)}"
         ).with_traceback(error.__traceback__) from error
     if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
         raise UnsupportedCallError(

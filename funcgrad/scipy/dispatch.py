@@ -58,6 +58,7 @@ METHODS: dict[str, dict[str, str]] = {
         "Akima1DInterpolator": "__init__",
         "RegularGridInterpolator": "__init__ __call__",
         "RBFInterpolator": "__init__ __call__",
+        "NearestNDInterpolator": "__init__ __call__",
         "interp1d": "__init__ __call__",
         "KroghInterpolator": f"{_LINES} _evaluate_derivatives derivative derivatives",
         "BarycentricInterpolator": f"{_LINES} set_yi add_xi",

@@ -185,3 +185,10 @@ def test_drawn_programs(seed):
             close = (np.abs(y) > 1e-12) | (np.asarray(y) == 0)
             same = np.signbit(x) == np.signbit(y)
             assert np.all(same | ~close)
+
+
+def test_an_array_without_elements_is_joined_with_small_ones():
+    """Its numbers, none, were floats, which are no places in a list."""
+    si = pytest.importorskip("scipy.integrate")
+    f = lambda a: si.odeint(lambda y, t: [a * y[1], -y[0]], [1.0, 0.5], [0.0, 1.0])[1, 0]
+    assert np.isfinite(fg.grad(f)(1.5))

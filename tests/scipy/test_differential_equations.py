@@ -1,4 +1,4 @@
-"""SciPy's initial value problems on traced values: its bits, and derivatives beside the solution."""
+"""SciPy's initial value problems on traced values: its bits, and the derivatives of solutions."""
 
 from __future__ import annotations
 

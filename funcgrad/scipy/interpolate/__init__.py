@@ -31,6 +31,11 @@ from funcgrad.scipy.interpolate.fitpack import splev, splint, splrep
 from funcgrad.scipy.interpolate.fits import make_lsq_spline
 from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
 from funcgrad.scipy.interpolate.pieces import PPoly
+from funcgrad.scipy.interpolate.scattered import (
+    LinearNDInterpolator,
+    NearestNDInterpolator,
+    griddata,
+)
 from funcgrad.scipy.interpolate.splines import BSpline, make_interp_spline
 from funcgrad.scipy.reasons import why_not
 
@@ -39,9 +44,12 @@ __all__ = [
     "BSpline",
     "CubicHermiteSpline",
     "CubicSpline",
+    "LinearNDInterpolator",
+    "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
     "RegularGridInterpolator",
+    "griddata",
     "interp1d",
     "interpn",
     "make_interp_spline",
