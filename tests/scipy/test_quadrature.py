@@ -145,3 +145,10 @@ def test_integrals_of_several_variables_of_known_values_are_scipys_own():
     ):
         with pytest.raises(errors.UnsupportedCallError, match="nquad"):
             fg.grad(lambda a: call(a)[0])(1.0)
+
+
+def test_an_integrand_that_closes_over_traced_values_has_numpys_bits():
+    """It was compiled, whose sines are some ulp from NumPy's."""
+    f = lambda a: si.quad(lambda x: np.cos(a * x) * np.exp(-x) / 3, 0.0, 2.0)[0]
+    points = np.linspace(0.1, 3.0, 25)
+    assert [fg.vjp(f, a)[0] for a in points] == [f(a) for a in points]

@@ -62,7 +62,12 @@ def _each(integrate: Function, f: Function, low: float, high: float, kind: Any) 
 
 
 def _integral(
-    f: Function, run: Function, factor: Function, ends: Sequence[Any], held: Sequence[Any]
+    f: Function,
+    run: Function,
+    factor: Function,
+    ends: Sequence[Any],
+    held: Sequence[Any],
+    compiled: bool = False,
 ) -> Any:
     """∫ f(x, *held) dx and the error, of which that has no derivative.
 
@@ -76,14 +81,17 @@ def _integral(
         ``factor(x)`` is the weight at an end.
     ends : (low, high)
     held : sequence of arrays
+    compiled : bool, optional
+        Whether SciPy calls a compiled `f`, which may lack NumPy's bits.
     """
+    numbers = f if compiled else getattr(f, "on_numbers", f)
     kinds = [ShapeDtypeStruct(type_of(x).shape, type_of(x).dtype) for x in held]
     kind = _kind_of(f, kinds)
 
     @custom_jvp
     def integral(low: Any, high: Any, *xs: Any) -> Any:
         def host(low: Any, high: Any, *xs: Any) -> Any:
-            made, error = run(lambda x: f(x, *xs), float(low), float(high), kind)
+            made, error = run(lambda x: numbers(x, *xs), float(low), float(high), kind)
             return np.asarray(made, kind.dtype), np.float64(abs(error))
 
         out = kind, ShapeDtypeStruct((), np.float64)
@@ -126,7 +134,7 @@ def _moved(
     kind = kinds[k]
     slope, none = converted(jacobian(f, 1 + k), (_POINT, *kinds))
     assert not none
-    rows, _ = _integral(slope, run, factor, given[:2], given[2:])
+    rows, _ = _integral(slope, run, factor, given[:2], given[2:], compiled=True)
     shape = type_of(rows).shape
     spread = reshape(t, (1,) * (len(shape) - len(kind.shape)) + kind.shape)
     axes = tuple(range(len(shape) - len(kind.shape), len(shape)))
