@@ -46,6 +46,20 @@ def _holds(x: Any) -> bool:
     return any(map(_holds, x.values())) if isinstance(x, dict) else state(x) == TRACED
 
 
+def _told(seen: list[str]) -> str:
+    return f"calls {seen[-1]}, which returns traced values"
+
+
+def _ask(f: Any, name: str, strict: bool, seen: list[str], /, *args: Any, **kwargs: Any) -> Any:
+    """What `f` gives, after noting whether it is traced."""
+    made = f(*args, **kwargs)
+    if _holds(made):
+        seen.append(getattr(f, "__name__", "a function"))
+        if strict:
+            raise refusal(name, _told(seen))
+    return made
+
+
 def watched(own: Callable[..., Any], name: str, strict: bool = False) -> Callable[..., Any]:
     """`own`, a function `name` of SciPy's, with an error of ours where it meets traced values.
 
@@ -62,19 +76,8 @@ def watched(own: Callable[..., Any], name: str, strict: bool = False) -> Callabl
         if not isinstance(x, _OF_THE_USER) and not hasattr(type(x), "is_transformed"):
             return x
 
-        @functools.wraps(x)
-        def asked(*args: Any, **kwargs: Any) -> Any:
-            made = x(*args, **kwargs)
-            if _holds(made):
-                seen.append(getattr(x, "__name__", "a function"))
-                if strict:
-                    raise refusal(name, told())
-            return made
-
-        return asked
-
-    def told() -> str:
-        return f"calls {seen[-1]}, which returns traced values"
+        asked = functools.partial(_ask, x, name, strict, seen)  # pickled where `x` is, for workers
+        return functools.update_wrapper(asked, x)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -82,7 +85,7 @@ def watched(own: Callable[..., Any], name: str, strict: bool = False) -> Callabl
         except Exception as error:
             ours = isinstance(error, FuncgradError) and not isinstance(error, TracerConversionError)
             if seen and not ours and failed_in_scipy(error):
-                raise refusal(name, told()) from error
+                raise refusal(name, _told(seen)) from error
             raise
 
     return call

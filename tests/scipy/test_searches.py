@@ -5,6 +5,7 @@ Differences of a search are as good as its tolerance, so calls ask for small one
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
@@ -22,6 +23,7 @@ so = pytest.importorskip("scipy.optimize")
 
 from funcgrad.scipy.optimize import __all__ as OURS  # noqa: E402
 from funcgrad.scipy.reasons import REASONS  # noqa: E402
+from funcgrad.scipy.watched import watched  # noqa: E402
 
 draw = np.random.default_rng(3).normal
 T, MATRIX = np.arange(6.0), draw(size=(6, 3))
@@ -332,3 +334,13 @@ def test_searches_within_searches() -> None:
     assert fg.grad(outer)(2.0) == pytest.approx(4.0)
     assert fg.grad(fg.grad(outer))(2.0) == pytest.approx(2.0)
     assert fg.jit(fg.grad(outer))(2.0) == pytest.approx(4.0)
+
+
+def lowest(x: Any) -> Any:
+    return (x[0] - 1.0) ** 2
+
+
+def test_what_is_watched_can_be_sent_to_workers() -> None:
+    given: list[Any] = []
+    watched(given.append, "scipy.optimize.brute", strict=True)(lowest)
+    assert pickle.loads(pickle.dumps(given[0]))([3.0]) == 4.0
