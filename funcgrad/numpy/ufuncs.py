@@ -87,7 +87,7 @@ _OF_SCIPY = (
     *("cluster.vq", "differentiate"),
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize"),
     *("signal", "signal.windows", "sparse", "sparse.linalg"),
-    *("spatial.distance", "special", "stats"),
+    *("spatial", "spatial.distance", "special", "stats"),
 )
 _SERIES = ("polynomial", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
 

@@ -299,6 +299,9 @@ _IN_ALL = {
     ),
     "scipy.interpolate": "make_smoothing_spline lagrange",
     "scipy.integrate": "fixed_quad",
+    "scipy.spatial": (
+        "distance_matrix minkowski_distance minkowski_distance_p procrustes geometric_slerp"
+    ),
     "scipy.optimize": "rosen rosen_der rosen_hess rosen_hess_prod",
     "scipy.linalg": "kron",  # until SciPy 1.17
 }

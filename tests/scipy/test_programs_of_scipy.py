@@ -22,6 +22,7 @@ ip = pytest.importorskip("scipy.interpolate")
 sl = pytest.importorskip("scipy.linalg")
 si = pytest.importorskip("scipy.integrate")
 so = pytest.importorskip("scipy.optimize")
+sp = pytest.importorskip("scipy.spatial")
 
 from funcgrad.scipy import programs  # noqa: E402
 from funcgrad.scipy.programs import KNOWN  # noqa: E402
@@ -35,11 +36,18 @@ OPERANDS = {
     "image": draw(0.5, 2, (7, 8)),
 }
 CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "sl": sl, "si": si, "so": so, "np": np}
+CONSTANTS["sp"] = sp
 CONSTANTS |= {"t": np.arange(9.0), "labels": np.arange(56).reshape(7, 8) % 3}
 STEP = 1e-6
 
 CALLS = """
 si.fixed_quad(np.exp, 0.1 * x[0], y[0])
+sp.distance_matrix(A, A[::-1] + 0.1, 3)
+sp.distance_matrix(A, M[:, :2] @ A[:2] + 1, threshold=1)
+sp.minkowski_distance(A[:2], A[1:] + 2, 3)
+sp.minkowski_distance_p(A[:2], A[1:] + 2, 3)
+sp.procrustes(A.T, A.T[::-1] ** 2)
+sp.geometric_slerp(x[:2] / np.linalg.norm(x[:2]), np.array([0.6, 0.8]), y[:3] / 3)
 so.rosen(x)
 so.rosen_der(x)
 so.rosen_hess(x)
@@ -279,7 +287,7 @@ def test_second_order(call: str) -> None:
 def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
     short = {"scipy.stats": "st", "scipy.signal": "sg", "scipy.ndimage": "nd"}
     short |= {"scipy.interpolate": "ip", "scipy.linalg": "sl", "scipy.integrate": "si"}
-    short |= {"scipy.optimize": "so"}
+    short |= {"scipy.optimize": "so", "scipy.spatial": "sp"}
     for full, record in KNOWN.items():
         module, _, name = full.rpartition(".")
         if not hasattr(importlib.import_module(module), name):

@@ -78,7 +78,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
         raise UnsupportedCallError(located("spsolve: a sparse right-hand side is not supported"))
     a, b = as_sparse(A), as_float(as_array(b))
     _squared(a, b)
-    by_rows = isinstance(A, SparseArray) or A.format == "csr"
+    by_rows = isinstance(A, SparseArray) or getattr(A, "format", "csc") == "csr"
     return solve(operand(a.data), b, a.pattern, permc_spec, "rows" if by_rows else "columns")
 
 
