@@ -31,7 +31,6 @@ from funcgrad.errors import (
 from funcgrad.numpy.function_calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 from funcgrad.ops.storage import boxed
-from funcgrad.scipy.reasons import REFUSED
 
 __all__ = ["BEHIND", "METHODS", "install", "scipy_method"]
 
@@ -149,7 +148,7 @@ def _chooser(
         if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
             return ours
         if found == RAW:
-            plain = ours is not None or (method and name not in REFUSED)
+            plain = ours is not None or (method and not _is_refused(name))
             return own if plain else functools.partial(_calling, own, name)
         if found == BOXED and not method:
             return functools.partial(_unboxed, own)
@@ -219,6 +218,10 @@ def _change(function: Any, module: str, name: str, method: bool) -> None:
         )
 
 
+def _is_refused(name: str) -> bool:
+    return name in importlib.import_module("funcgrad.scipy.reasons").REFUSED
+
+
 def _calling(own: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
     """SciPy's own body, where nothing is traced but perhaps what its functions close over."""
     from funcgrad.scipy.watched import watched
@@ -231,7 +234,7 @@ def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: A
     from funcgrad.scipy.programs import program  # it stands on the namespace
     from funcgrad.scipy.watched import refusal
 
-    if name in REFUSED:
+    if _is_refused(name):
         raise refusal(name, "gets traced values")
     try:
         return program(function)(*args, **kwargs)
