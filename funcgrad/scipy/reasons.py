@@ -83,7 +83,9 @@ _SEARCHES: dict[str, dict[str, str]] = {
     },
     "scipy.optimize": {
         "where it stops is decided by comparisons; take minimize_scalar, or brent": "bracket",
-        "the length of a step is decided by comparisons; take minimize": "line_search",
+        "the length of a step is decided by comparisons; take minimize": (
+            "line_search line_search_wolfe2"  # its own name
+        ),
         "take scipy.optimize.minimize with that method, whose result has derivatives": (
             "fmin_l_bfgs_b fmin_tnc fmin_slsqp fmin_cobyla"
         ),
