@@ -91,6 +91,7 @@ _SEARCHES: dict[str, dict[str, str]] = {
         ),
         "whole numbers do not move; take linprog with these given": "milp",
     },
+    "scipy.stats": {"it searches, by steps that depend on values alone": "ppcc_max"},
 }
 """Of these the code would run on traced values, and may give a derivative of 0 without a word."""
 
@@ -104,15 +105,11 @@ def _named(table: dict[str, dict[str, str]]) -> dict[str, str]:
     }
 
 
-REFUSED = frozenset(_named(_SEARCHES))
-"""Full public names of functions that traced values never reach."""
+REFUSED = _named(_SEARCHES)
+"""Full public name of a function that traced values never reach -> what to take."""
 
-REASONS = _named(_OF) | _named(_SEARCHES)
-"""Full public name -> why it has no definition."""
-
-
-REFUSED = {"scipy.stats.ppcc_max": "it searches, by steps that depend on values alone"}
-"""Those whose definition says so, and what to take."""
+REASONS = _named(_OF) | REFUSED
+"""Full public name -> why it has no definition, or one that says so."""
 
 
 def why_not(module: str) -> Callable[[str], str]:

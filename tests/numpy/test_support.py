@@ -118,7 +118,7 @@ def test_scipy_answers_too() -> None:
 
 @pytest.mark.parametrize("module", ["integrate", "linalg", "optimize", "special"])
 def test_every_public_function_of_scipy_has_a_rule_or_a_reason(module: str) -> None:
-    scipy = pytest.importorskip("scipy")
+    pytest.importorskip("scipy")
     space = importlib.import_module(f"scipy.{module}")
     for name in space.__all__:
         function = getattr(space, name)

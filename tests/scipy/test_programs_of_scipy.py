@@ -312,11 +312,6 @@ def test_what_compiled_code_refuses_is_a_named_error(call: Any) -> None:
         fg.grad(lambda x: np.sum(call(x)))(OPERANDS["x"])
 
 
-def test_a_search_within_a_program_that_branches_is_a_named_error() -> None:
-    with pytest.raises((AbstractValueError, UnsupportedCallError), match=r"brent|cannot compute"):
-        fg.grad(lambda x: np.sum(st.boxcox(x)[0]))(OPERANDS["x"])
-
-
 @pytest.mark.parametrize("name, pick", [("siegelslopes", 0), ("shapiro", 0)])
 def test_what_leaves_python_in_some_releases_is_right_or_a_named_error(
     name: str, pick: int
