@@ -116,7 +116,8 @@ def test_printed_rules_have_the_bits_of_the_rules(name, mask):
     """With Python's numbers, too, for which Python's own operators know no infinity."""
     prim = PRIMITIVES[name]
     count = prim.ufunc.nin
-    text, scope = quick_pull(prim, mask)
+    text, straight = quick_pull(prim, mask)
+    scope = straight.scope
     body = f"def pull(cts, g, out, a, b, p, q):\n{text or '    pass'}"
     exec(body, scope)
     arrays = (np.array([0.3, 0.0, -0.7, 2.0]), np.array([0.5, 1.0, 3.0, 0.0]))
