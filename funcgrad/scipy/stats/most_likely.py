@@ -109,8 +109,9 @@ def boxcox_normmax(
     >>> import funcgrad as fg
     >>> from funcgrad.scipy.stats import boxcox_normmax
     >>> x = np.array([0.5, 1.0, 1.5, 4.0, 9.0])
-    >>> fg.grad(lambda x: boxcox_normmax(x, method="mle"))(x) @ x  # it is no matter of units
-    np.float64(...)
+    >>> slope = fg.grad(lambda x: boxcox_normmax(x, method="mle"))(x)
+    >>> abs(slope @ x) < 1e-12  # it is no matter of units
+    np.True_
     """
     refuse("scipy.stats.boxcox_normmax", optimizer=optimizer, **kwargs)
     if method not in ("pearsonr", "mle"):
@@ -138,7 +139,7 @@ def yeojohnson_normmax(x: Any, brack: Any = None) -> Array:
     >>> from funcgrad.scipy.stats import yeojohnson_normmax
     >>> x = np.array([-1.5, -0.2, 0.5, 1.0, 4.0])
     >>> fg.grad(yeojohnson_normmax)(x).round(4)
-    array([...])
+    array([-0.4518,  0.2085,  0.2018,  0.1403, -0.1544])
     """
     return _optimum("yeojohnson_normmax", sps.yeojohnson_llf, x, {"brack": brack})
 
