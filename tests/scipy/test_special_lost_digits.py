@@ -128,3 +128,25 @@ def test_second_derivatives_of_chebyshev_polynomials_at_the_ends():
     for n in (2.0, 3.0, 2.5):
         bend = fg.grad(fg.grad(lambda x, n=n: sp.eval_chebyt(n, x)))(1.0)
         np.testing.assert_allclose(bend, n * n * (n * n - 1) / 3, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "name, point",
+    [("binom", (0.7, 3.0)), ("binom", (-1.3, 2.0)), ("poch", (0.3, -2.0)), ("beta", (-1.3, 2.0)),
+     ("betaln", (-2.3, 1.0)), ("beta", (0.4, -0.7)), ("poch", (-2.6, 1.3))],
+)  # fmt: skip
+def test_second_derivatives_beside_poles_count_all_operands(name, point):
+    """The way to the nearest integer is that of one operand where the other is whole; but it moves
+    with both."""
+    bend = fg.hessian(lambda w: getattr(sp, name)(w[0], w[1]))(np.array(point))
+    with mpmath.workdps(60):
+        h = mpmath.mpf(10) ** -15
+
+        def at(i, j):
+            return ORACLES[name][1](point[0] + i * h, point[1] + j * h)
+
+        mixed = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * h * h)
+        first = (at(1, 0) - 2 * at(0, 0) + at(-1, 0)) / (h * h)
+        last = (at(0, 1) - 2 * at(0, 0) + at(0, -1)) / (h * h)
+    wanted = np.array([[first, mixed], [mixed, last]], float)
+    np.testing.assert_allclose(bend, wanted, rtol=1e-8, atol=1e-10)

@@ -150,7 +150,7 @@ def psi_gap(a: Any, b: Any, end: Any = None) -> Any:
     poles = logical_and(_is_pole(a), _is_pole(a + b))  # whose parts in the two are the same
     low, high = where(poles, 1.0 - a, a), where(poles, 1.0 - a - b, a + b)
     if end is None:
-        end = where(equal(b, rint(b)), _beside(a), _beside(a + b))
+        end = where(equal(b, rint(b)), _beside(a) + _beside(b), _beside(a + b))
     first, first_turned = _psi_parts(low, where(poles, 0.25, _beside(a)))
     last, last_turned = _psi_parts(high, where(poles, 0.25, end))
     return where(near, negative(h) * series, (first - last) - (first_turned - last_turned))
@@ -212,7 +212,7 @@ def _binom_by_n(y: Any, n: Any, k: Any) -> Any:
     left = n - k + 1.0
     pole = logical_and(_is_pole(left), _finite_factorial(n))
     whole = equal(k, rint(k))  # then n - k + 1 is as far from an integer as n is
-    rest = where(whole, _beside(n), _beside(left))
+    rest = where(whole, _beside(n) - _beside(k), _beside(left))
     inside = negative(y) * _gap_below(where(pole, 1.0, left), where(pole, 0.25, rest), n, k)
     return where(pole, _at_pole(n, k, left, pole), inside)
 
@@ -228,7 +228,7 @@ def _binom_by_k(y: Any, n: Any, k: Any) -> Any:
     over_left = logical_and(_is_pole(left), _finite_factorial(n))
     over_right = logical_and(_is_pole(right), _finite_factorial(n))
     low, high = where(over_left, 1.0, left), where(over_right, 1.0, right)
-    rest = where(equal(k, rint(k)), _beside(n), _beside(left))
+    rest = where(equal(k, rint(k)), _beside(n) - _beside(k), _beside(left))
     inside = y * (_psi(low, where(over_left, 0.25, rest)) - _psi(high))
     at_left = negative(_at_pole(n, k, left, over_left))
     at_right = _at_pole(n, n - k, right, over_right)
