@@ -76,10 +76,23 @@ def test_numbers_by_themselves_have_the_bits_of_vectors(name, element):
     dtype = ELEMENTS[element]
     edge = np.nextafter(dtype(0.785), dtype(1))
     x = np.concatenate([operands(name, element, COUNT)[0], [0.0, -0.0, 0.785, edge, np.nan]])
+    turns = np.concatenate([np.arange(1, 41), 2.0 ** np.arange(6, 44) + 1]) * (np.pi / 2)
+    turns = turns.astype(dtype)
+    beside = [np.nextafter(turns, dtype(end)) for end in (0, np.inf)]
+    x = np.concatenate([x, turns, *beside, NEAREST[element], [np.finfo(dtype).max, np.inf]])
     x = np.concatenate([x, -x, np.linspace(-2, 2, 4001)]).astype(dtype)
     alone, together = (loops(element, width, "host")[name](x) for width in ("scalar", "native"))
     integer = f"i{x.itemsize}"
     np.testing.assert_array_equal(alone.view(integer), together.view(integer))
+
+
+@pytest.mark.parametrize(("element", "most"), [("double", 19), ("float", 13)])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_vectors_do_not_pay_for_the_shorter_chain_of_single_numbers(name, element, most):
+    """Nobody waits for the chain of a vector: what it takes is the number of its operations."""
+    (text,) = (t for n, t in define(name, element, 8, HOST).definitions.items() if f".{name}." in n)
+    found = re.findall(r"= (?:fmul|fadd|fsub|xor)\b|llvm\.fma\b|llvm\.fmuladd\b", text)
+    assert 0 < len(found) <= most, found
 
 
 def exact_cases(dtype):

@@ -55,23 +55,33 @@ def _reduce_finely(e: Emitter, x: Value) -> list[Value]:
     return _unless_huge(e, x, [quadrant, r, low])
 
 
+def _flipped(e: Emitter, x: Value, quadrant: Value) -> Value:
+    """x with the sign of a quadrant, which the second bit of its number says."""
+    return apply_sign(e, x, quadrant << (62 if e.double else 30))
+
+
 def _factors(e: Emitter, quadrant: Value, r: Value) -> list[Value]:
-    """The quadrant, z = r², and with their signs the two factors of `_sum`."""
+    """The quadrant, z = r², and the two factors of `_sum` without the sign of the quadrant."""
     z = r * r
-    odd, sign = (quadrant & 1).differs(0), quadrant << (62 if e.double else 30)
-    head = apply_sign(e, e.select(odd, e.multiply_add(z, -0.5, 1.0), r), sign)
-    return [quadrant, z, head, z * apply_sign(e, e.select(odd, z, r), sign)]
+    odd = (quadrant & 1).differs(0)
+    head = e.select(odd, e.multiply_add(z, -0.5, 1.0), r)
+    return [quadrant, z, head, z * e.select(odd, z, r)]
 
 
 def _sum(e: Emitter, quadrant: Value, z: Value, head: Value, factor: Value) -> Value:
     """sin(r) = r + r z P(z), or cos(r) = 1 - z/2 + z z Q(z), as head + factor series.
 
-    A loop that waits for its last step waits for the longest chain of these operations, so the
-    first two terms of the series are multiplied beside the sum of the others. What is taken from
-    r = -0 is 0, as -0 + 0 is, so that it stays -0.
+    A loop that waits for its last step waits for the longest chain of these operations, so in
+    double precision the first two terms of the series are multiplied beside the sum of the others.
+    What is taken from r = -0 is 0, as -0 + 0 is, so that it stays -0. The three terms of single
+    precision have no shorter chain than their sum, which takes fewer operations.
     """
     odd = (quadrant & 1).differs(0)
     pairs = zip(COS[e.element], SIN[e.element], strict=True)
+    if not e.double:
+        series = [e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs]
+        result = e.multiply_add(factor, e.estrin(series, z), head)
+        return e.copy_sign(result, head)  # the sign of r = -0
     series = [e.select(odd, e.constant(-c), e.constant(-s)) for c, s in pairs]
     first = e.multiply_add(factor, e.estrin(series[:2], z), 0.0)
     return head - e.multiply_add(factor * (z * z), e.estrin(series[2:], z), first)
@@ -82,20 +92,26 @@ def _sine(e: Emitter, x: Value, turns: int) -> Value:
 
     A loop that waits for its last step waits for single numbers. Those that are small are not
     reduced, which a processor guesses well: of states that move little in a step it is the same
-    for many of them.
+    for many of them. The others have their sign in both factors; in vectors the result has it,
+    which is one operation less and gives the same bits.
     """
 
     def reduced() -> list[Value]:
         quadrant, r = _reduced(e, x)
         return _factors(e, quadrant + turns, r)
 
+    def signed() -> list[Value]:
+        quadrant, z, head, factor = reduced()
+        return [quadrant, z, _flipped(e, head, quadrant), _flipped(e, factor, quadrant)]
+
     if e.lanes > 1:
-        return _sum(e, *reduced())
+        quadrant, *parts = reduced()
+        return _flipped(e, _sum(e, quadrant, *parts), quadrant)
     z = x * x
     quadrant = e.constant(turns, "i64" if e.double else "i32")
     small = [z, e.multiply_add(z, -0.5, 1.0), z * z] if turns else [z, x, z * x]
     far = e.compare("ugt", e.absolute(x), QUARTER_PI)
-    return _sum(e, *e.rarely(far, [quadrant, *small], reduced, odds=1))
+    return _sum(e, *e.rarely(far, [quadrant, *small], signed, odds=1))
 
 
 def sin(e: Emitter, x: Value) -> Value:
