@@ -60,15 +60,28 @@ def _flipped(e: Emitter, x: Value, quadrant: Value) -> Value:
     return apply_sign(e, x, quadrant << (62 if e.double else 30))
 
 
-def _factors(e: Emitter, quadrant: Value, r: Value) -> list[Value]:
-    """The quadrant, z = r², and the two factors of `_sum` without the sign of the quadrant."""
-    z = r * r
+def _factors(e: Emitter, quadrant: Value, z: Value, r: Value) -> list[Value]:
+    """The two factors of `_sum` without the sign of the quadrant; z = r²."""
     odd = (quadrant & 1).differs(0)
     head = e.select(odd, e.multiply_add(z, -0.5, 1.0), r)
-    return [quadrant, z, head, z * e.select(odd, z, r)]
+    return [head, z * e.select(odd, z, r)]
 
 
-def _sum(e: Emitter, quadrant: Value, z: Value, head: Value, factor: Value) -> Value:
+def _short_series(e: Emitter, quadrant: Value, z: Value) -> Value:
+    """P(z) or Q(z) of `_sum` in single precision."""
+    odd = (quadrant & 1).differs(0)
+    pairs = zip(COS[e.element], SIN[e.element], strict=True)
+    return e.estrin([e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs], z)
+
+
+def _sum(
+    e: Emitter,
+    quadrant: Value,
+    z: Value,
+    head: Value,
+    factor: Value,
+    series: Value | None = None,
+) -> Value:
     """sin(r) = r + r z P(z), or cos(r) = 1 - z/2 + z z Q(z), as head + factor series.
 
     A loop that waits for its last step waits for the longest chain of these operations, so in
@@ -76,15 +89,15 @@ def _sum(e: Emitter, quadrant: Value, z: Value, head: Value, factor: Value) -> V
     What is taken from r = -0 is 0, as -0 + 0 is, so that it stays -0. The three terms of single
     precision have no shorter chain than their sum, which takes fewer operations.
     """
+    if not e.double:
+        series = _short_series(e, quadrant, z) if series is None else series
+        result = e.multiply_add(factor, series, head)
+        return e.copy_sign(result, head)  # the sign of r = -0
     odd = (quadrant & 1).differs(0)
     pairs = zip(COS[e.element], SIN[e.element], strict=True)
-    if not e.double:
-        series = [e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs]
-        result = e.multiply_add(factor, e.estrin(series, z), head)
-        return e.copy_sign(result, head)  # the sign of r = -0
-    series = [e.select(odd, e.constant(-c), e.constant(-s)) for c, s in pairs]
-    first = e.multiply_add(factor, e.estrin(series[:2], z), 0.0)
-    return head - e.multiply_add(factor * (z * z), e.estrin(series[2:], z), first)
+    terms = [e.select(odd, e.constant(-c), e.constant(-s)) for c, s in pairs]
+    first = e.multiply_add(factor, e.estrin(terms[:2], z), 0.0)
+    return head - e.multiply_add(factor * (z * z), e.estrin(terms[2:], z), first)
 
 
 def _sine(e: Emitter, x: Value, turns: int) -> Value:
@@ -98,15 +111,18 @@ def _sine(e: Emitter, x: Value, turns: int) -> Value:
 
     def reduced() -> list[Value]:
         quadrant, r = _reduced(e, x)
-        return _factors(e, quadrant + turns, r)
+        return [quadrant + turns, r * r, r]
 
     def signed() -> list[Value]:
-        quadrant, z, head, factor = reduced()
-        return [quadrant, z, _flipped(e, head, quadrant), _flipped(e, factor, quadrant)]
+        quadrant, z, r = reduced()
+        return [quadrant, z, *(_flipped(e, f, quadrant) for f in _factors(e, quadrant, z, r))]
 
     if e.lanes > 1:
-        quadrant, *parts = reduced()
-        return _flipped(e, _sum(e, quadrant, *parts), quadrant)
+        quadrant, z, r = reduced()
+        # before the factors, so that fewer registers are held
+        series = None if e.double else _short_series(e, quadrant, z)
+        head, factor = _factors(e, quadrant, z, r)
+        return _flipped(e, _sum(e, quadrant, z, head, factor, series), quadrant)
     z = x * x
     quadrant = e.constant(turns, "i64" if e.double else "i32")
     small = [z, e.multiply_add(z, -0.5, 1.0), z * z] if turns else [z, x, z * x]
