@@ -219,7 +219,8 @@ def _change(function: Any, module: str, name: str, method: bool) -> None:
 
 
 def _is_refused(name: str) -> bool:
-    return name in importlib.import_module("funcgrad.scipy.reasons").REFUSED
+    refused: bool = importlib.import_module("funcgrad.scipy.reasons").is_refused(name)
+    return refused
 
 
 def _calling(own: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 
-__all__ = ["REASONS", "REFUSED", "why_not"]
+__all__ = ["REASONS", "REFUSED", "is_refused", "why_not"]
 
 _OF: dict[str, dict[str, str]] = {
     "scipy.cluster.vq": {"it searches for codes, which vq takes": "kmeans kmeans2"},
@@ -107,6 +108,21 @@ def _named(table: dict[str, dict[str, str]]) -> dict[str, str]:
 
 REFUSED = _named(_SEARCHES)
 """Full public name of a function that traced values never reach -> what to take."""
+
+_FOR_ANY_ARRAYS = frozenset(f"scipy.integrate.{name}" for name in ("cubature", "nsum", "tanhsinh"))
+
+
+def is_refused(name: str) -> bool:
+    """Whether traced values never reach a function: not where SciPy's own code computes on them.
+
+    So it does of the few of these that are written for any array library, if SciPy was told to ask
+    for one (``SCIPY_ARRAY_API=1``).
+    """
+    if name in _FOR_ANY_ARRAYS:
+        with contextlib.suppress(ImportError):
+            return not importlib.import_module("scipy._lib._array_api").SCIPY_ARRAY_API
+    return name in REFUSED
+
 
 REASONS = _named(_OF) | REFUSED
 """Full public name -> why it has no definition, or one that says so."""

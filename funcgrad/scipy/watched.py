@@ -22,7 +22,7 @@ from funcgrad.errors import (
 )
 from funcgrad.numpy.function_calls import TRACED, state
 from funcgrad.numpy.ufuncs import LIBRARIES
-from funcgrad.scipy.reasons import REASONS, REFUSED
+from funcgrad.scipy.reasons import REASONS, is_refused
 
 __all__ = ["refusal", "watched"]
 
@@ -65,7 +65,7 @@ def watched(own: Callable[..., Any], name: str, strict: bool = False) -> Callabl
 
     With `strict` what it calls may not return any.
     """
-    strict = strict or name in REFUSED
+    strict = strict or is_refused(name)
     seen: list[str] = []
 
     def watch(x: Any) -> Any:

@@ -18,16 +18,16 @@ def started(f):
 
 def test_a_step_that_waits_for_another_thread_is_traced():
     w, v = torch.ones(3), torch.ones(3)
-    asked, answered, found = threading.Event(), threading.Event(), []
+    asked, answered, found = threading.Barrier(2), threading.Barrier(2), []
 
     def work():
-        assert asked.wait(LONG)
+        asked.wait(LONG)
         found.append(float(torch.compile(lambda x: (v * x).sum())(torch.ones(3))))
-        answered.set()
+        answered.wait(LONG)
 
     def step(x):
-        asked.set()
-        assert answered.wait(LONG)
+        asked.wait(LONG)
+        answered.wait(LONG)
         return (w * x).sum()
 
     thread = started(work)
@@ -35,6 +35,21 @@ def test_a_step_that_waits_for_another_thread_is_traced():
     assert float(run(torch.ones(3))) == 3.0
     thread.join(LONG)
     assert found == [3.0] and run.calls == 1
+
+
+def test_a_step_that_sets_an_event_runs_as_it_is_written():
+    """A program would set it at the first call only."""
+    w, done = torch.ones(3), threading.Event()
+
+    def step(x):
+        done.set()
+        return (w * x).sum()
+
+    run = torch.compile(step)
+    for _ in range(3):
+        done.clear()
+        assert float(run(torch.ones(3))) == 3.0 and done.is_set()
+    assert run.calls == 0
 
 
 def test_a_handler_of_a_signal_runs_a_step_while_another_thread_traces():
