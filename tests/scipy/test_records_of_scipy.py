@@ -14,11 +14,13 @@ import funcgrad.scipy.ndimage
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse
 import funcgrad.scipy.spatial.distance
+import funcgrad.scipy.stats
 from funcgrad.core.tracer import bind
+from funcgrad.errors import NotDifferentiableError
 from funcgrad.extend import PRIMITIVES
 from funcgrad.scipy.valued import Valued
 
-# Functions of `special` are in `test_rules`, distributions in `test_stats`: counts do not move.
+# Functions of `special` are in `test_rules`, most distributions in `test_stats`.
 OURS = {
     name: prim
     for name, prim in PRIMITIVES.items()
@@ -31,6 +33,7 @@ def moving(prim, sample):
     """The record as a function of its floating operands, and these."""
     at = [i for i, x in enumerate(sample.args) if np.asarray(x).dtype.kind in "fc"]
     at = [i for i in at if not hasattr(prim, "_rule") or prim._rule(i) is not None]
+    at = [i for i in at if not is_count(prim, sample, i)]
 
     def f(*xs):
         args = list(sample.args)
@@ -39,6 +42,18 @@ def moving(prim, sample):
         return bind(prim, args, sample.params)
 
     return f, [sample.args[i] for i in at]
+
+
+def is_count(prim, sample, i):
+    """Whether a floating operand counts, as those of discrete distributions do."""
+    f = lambda x: bind(prim, [*sample.args[:i], x, *sample.args[i + 1 :]], sample.params)
+    try:
+        fg.jvp(f, (sample.args[i],), (sample.args[i],))
+    except NotDifferentiableError as error:
+        if "the count k" not in str(error):
+            raise
+        return True
+    return False
 
 
 def floating(tree):

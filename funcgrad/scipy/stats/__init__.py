@@ -127,6 +127,9 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
         planck as planck, skellam as skellam, studentized_range as studentized_range,
         truncpareto as truncpareto, tukeylambda as tukeylambda, yulesimon as yulesimon,
         zipf as zipf, zipfian as zipfian,
+        matrix_t as matrix_t, nchypergeom_wallenius as nchypergeom_wallenius,
+        normal_inverse_gamma as normal_inverse_gamma, poisson_binom as poisson_binom,
+        vonmises_fisher as vonmises_fisher,
     )
 # isort: on
 # fmt: on
