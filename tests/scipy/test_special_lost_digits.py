@@ -150,3 +150,10 @@ def test_second_derivatives_beside_poles_count_all_operands(name, point):
         last = (at(0, 1) - 2 * at(0, 0) + at(0, -1)) / (h * h)
     wanted = np.array([[first, mixed], [mixed, last]], float)
     np.testing.assert_allclose(bend, wanted, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [0.3, -0.25, -1.0, 2.0, -3.5])
+def test_derivatives_by_the_degree_end_at_infinity(n):
+    """There SciPy's confluent hypergeometric function does not."""
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(fg.grad(lambda n: sp.eval_laguerre(n, np.inf))(n))

@@ -24,6 +24,7 @@ from funcgrad.ops.arithmetic import (
     divide,
     equal,
     floor,
+    isfinite,
     isnan,
     less,
     maximum,
@@ -135,8 +136,11 @@ def _by_parameter(function: Callable[..., Any], count: int, k: int) -> Callable[
     far = by_differences(function, k, step_of(count, k))
 
     def slope(y: Any, *xs: Any) -> Any:
+        *parameters, z = xs
         found = near(*xs)
-        return where(isnan(found), far(y, *xs), found)
+        # SciPy's ₁F₁ never ends at infinity
+        by_steps = far(y, *parameters, where(isfinite(z), z, np.nan))
+        return where(isnan(found), by_steps, found)
 
     def by_z(_: Any, *xs: Any) -> Any:
         """That of Π a / b F(a + 1; b + 1; z), which is the derivative of F by z."""
