@@ -43,7 +43,9 @@ _OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute
 def explain(trace: Trace, error: BaseException) -> None:
     """Raise an error of ours in place of one that NumPy raises of an array of tracers."""
     behind: BaseException | None = error
-    while isinstance(behind, SystemError):  # NumPy has gone on after an error
+    if type(error) is ValueError and isinstance(error.__cause__, SystemError):
+        behind = error.__cause__  # which SciPy, too, takes for something else
+    while isinstance(behind, SystemError):  # NumPy or compiled code has gone on after an error
         behind = behind.__cause__ or behind.__context__
     if type(behind) is ValueError and str(behind).startswith("setting an array element"):
         behind = behind.__cause__  # what NumPy says of an error of ours

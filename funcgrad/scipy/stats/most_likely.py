@@ -87,7 +87,13 @@ def _correlation(power: Any, data: Any) -> Any:
 
 @numpy_function(sps.boxcox_normmax)
 def boxcox_normmax(
-    x: Any, brack: Any = None, method: str = "pearsonr", optimizer: Any = None, **kwargs: Any
+    x: Any,
+    brack: Any = None,
+    method: str = "pearsonr",
+    optimizer: Any = None,
+    *,
+    nan_policy: str = "propagate",
+    **kwargs: Any,
 ) -> Array:
     """The power of Box and Cox that makes positive `x` most normal.
 
@@ -113,7 +119,8 @@ def boxcox_normmax(
     >>> abs(slope @ x) < 1e-12  # it is no matter of units
     np.True_
     """
-    refuse("scipy.stats.boxcox_normmax", optimizer=optimizer, **kwargs)
+    policy = None if nan_policy == "propagate" else nan_policy  # `boxcox` of SciPy 1.18 gives it
+    refuse("scipy.stats.boxcox_normmax", optimizer=optimizer, nan_policy=policy, **kwargs)
     if method not in ("pearsonr", "mle"):
         raise UnsupportedCallError(
             located("scipy.stats.boxcox_normmax of traced values has one method: pearsonr or mle")

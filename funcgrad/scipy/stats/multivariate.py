@@ -36,7 +36,7 @@ from funcgrad.scipy.special.gamma_functions import gammaln
 from funcgrad.scipy.stats.distributions import COUNT, number
 from funcgrad.scipy.valued import valued
 
-__all__ = ["Frozen"]
+__all__ = ["RECORDS", "define_methods"]
 
 
 class Frozen:
@@ -300,10 +300,20 @@ _GIVEN: dict[str, Callable[..., Any]] = {
 }
 
 
-def _state(name: str, method: str) -> None:
+def define_methods(
+    records: dict[tuple[str, str], Any], given: dict[str, Callable[..., Any]]
+) -> None:
+    """Give methods of SciPy's distributions their records; `given` makes operands of arguments."""
+    for name, method in records:
+        _state(name, method, records[name, method], given[name])
+    for name in {name for name, _ in records}:
+        _freeze(name)
+
+
+def _state(name: str, method: str, record: Any, operands: Callable[..., Any]) -> None:
     @scipy_method(getattr(sps, name), method)
     def define(self: Any, *args: Any, **kwargs: Any) -> Array:
-        return bind(RECORDS[name, method], _GIVEN[name](*args, **kwargs))
+        return bind(record, operands(*args, **kwargs))
 
 
 def _freeze(name: str) -> None:
@@ -313,7 +323,4 @@ def _freeze(name: str) -> None:
         return Frozen(self, args, kwargs)
 
 
-for _name, _method in RECORDS:
-    _state(_name, _method)
-for _name in _ROWS:
-    _freeze(_name)
+define_methods(RECORDS, _GIVEN)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.stats as sps
 
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import (
     add,
@@ -40,7 +40,7 @@ from funcgrad.scipy.special.bessel import ive
 from funcgrad.scipy.special.functions import multigammaln
 from funcgrad.scipy.special.gamma_functions import gammaln
 from funcgrad.scipy.stats.distributions import number
-from funcgrad.scipy.stats.multivariate import Frozen, _log_det, _matrix, _record
+from funcgrad.scipy.stats.multivariate import _log_det, _matrix, _record, define_methods
 
 __all__ = ["RECORDS"]
 
@@ -145,23 +145,7 @@ _GIVEN: dict[str, Callable[..., Any]] = {
 }
 
 
-def _state(name: str, method: str) -> None:
-    @scipy_method(getattr(sps, name), method)
-    def define(self: Any, *args: Any, **kwargs: Any) -> Array:
-        return bind(RECORDS[name, method], _GIVEN[name](*args, **kwargs))
-
-
-def _freeze(name: str) -> None:
-    @scipy_method(getattr(sps, name), "__call__")
-    def define(self: Any, *args: Any, **kwargs: Any) -> Frozen:
-        kwargs.pop("seed", None)
-        return Frozen(self, args, kwargs)
-
-
-for _name, _method in RECORDS:
-    _state(_name, _method)
-for _name in dict(RECORDS):
-    _freeze(_name[0])
+define_methods(RECORDS, _GIVEN)
 
 
 def _prior_moments(method: str, formula: Callable[..., Any]) -> None:
